@@ -2,13 +2,15 @@
 //!
 //! The first signal asks all loops to end, and the usual way out removes what was half written. A
 //! loop that does not end in time (a device that does not answer, say), or a second signal, ends
-//! the process at once; temporary files are removed by name then, and uploads given up.
+//! the process at once; temporary files are removed by name then, and uploads given up. Names of
+//! objects that a probe puts into a bucket are not known here: the first signal waits for their
+//! removal, for a bounded time, and what may be left is said.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -27,6 +29,9 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// How long stores may take to drop uploads that have not ended.
 const UPLOADS_PATIENCE: Duration = Duration::from_millis(300);
 
+/// How long stores may take to remove objects that are of no use to any one.
+const REMOVALS_PATIENCE: Duration = Duration::from_secs(5);
+
 /// How long standard error may take to take the last message.
 const MESSAGE_PATIENCE: Duration = Duration::from_millis(100);
 
@@ -35,6 +40,11 @@ static CAME: AtomicBool = AtomicBool::new(false);
 
 /// Outputs that may be half written.
 static OUTPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removals to come or under way, by what is left without them.
+static REMOVALS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// Notified when one has ended.
+static REMOVED: Condvar = Condvar::new();
 
 /// The command that resumes this run, where there is one.
 static RESUMES: Mutex<Option<String>> = Mutex::new(None);
@@ -63,6 +73,10 @@ pub(crate) fn listen(progress: &Progress) -> Result<(), Failure> {
             progress.cancel();
             let watch = || {
                 std::thread::sleep(PATIENCE);
+                // The usual way out has little left to do then.
+                if removals_end() {
+                    std::thread::sleep(PATIENCE);
+                }
                 leave();
             };
             if std::thread::Builder::new().spawn(watch).is_err() {
@@ -89,6 +103,38 @@ pub(crate) fn will_write(path: &Path) {
     OUTPUTS.lock().unwrap_or_else(PoisonError::into_inner).push(path);
 }
 
+/// A removal on the usual way out, which has ended when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Removal(String);
+
+/// Remembers that something will be removed on the usual way out, whatever leads there. `left`:
+/// what may be left where it is not.
+pub(crate) fn will_remove(left: String) -> Removal {
+    REMOVALS.lock().unwrap_or_else(PoisonError::into_inner).push(left.clone());
+    Removal(left)
+}
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        let mut all = REMOVALS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = all.iter().position(|left| *left == self.0) {
+            all.swap_remove(place);
+        }
+        REMOVED.notify_all();
+    }
+}
+
+/// Waits for removals. Whether there were some, and all have ended.
+fn removals_end() -> bool {
+    let all = REMOVALS.lock().unwrap_or_else(PoisonError::into_inner);
+    if all.is_empty() {
+        return false;
+    }
+    let waited = REMOVED.wait_timeout_while(all, REMOVALS_PATIENCE, |all| !all.is_empty());
+    let (all, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    all.is_empty()
+}
+
 /// Remembers which command resumes this run, if it is ended.
 pub(crate) fn will_resume(command: &str) {
     *RESUMES.lock().unwrap_or_else(PoisonError::into_inner) = Some(command.to_owned());
@@ -106,6 +152,7 @@ fn leave() -> ! {
         outputs.iter().for_each(|path| remove_temporary(path));
     }
     let left = welter_objects::give_up_all(UPLOADS_PATIENCE);
+    let unremoved = REMOVALS.try_lock().map(|all| all.clone()).unwrap_or_default();
     // The terminal may have no reader, and then a message waits for ever, as may the drawing of
     // progress, which holds the lock on standard error.
     let resumes = RESUMES.try_lock().ok().and_then(|resumes| resumes.clone());
@@ -116,6 +163,9 @@ fn leave() -> ! {
         for name in left {
             let name = printable(&name);
             say::line(format_args!("note: {name}: parts of it may have been uploaded and be left"));
+        }
+        for name in unremoved {
+            say::line(format_args!("note: {} may be left", printable(&name)));
         }
         if let Some(command) = resumes {
             let command = printable(&command);
@@ -176,6 +226,19 @@ mod tests {
         for name in others {
             assert!(folder.path().join(name).exists());
         }
+    }
+
+    #[test]
+    fn removals_are_waited_for() {
+        assert!(!removals_end());
+        let removal = will_remove("s3://box/welter-probe-*".to_owned());
+        let removing = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            drop(removal);
+        });
+        assert!(removals_end());
+        removing.join().unwrap();
+        assert!(!removals_end());
     }
 
     #[test]

@@ -135,7 +135,9 @@ fn measure(target: &[PathBuf], args: &ProbeArgs, progress: &Progress) -> Result<
         && let Some(remote) = elsewhere::to_write(url, whole())?
     {
         let folder = elsewhere::trimmed(url);
+        let removal = interrupt::will_remove(format!("{}/welter-probe-*", folder.display()));
         let found = Probe::measure_elsewhere(&*remote, &folder, &options, progress);
+        drop(removal);
         let (probe, latency) = found?;
         let kept = keep_elsewhere(&folder, &remote, &probe)?;
         let (directories, took) = (target.to_vec(), began.elapsed());

@@ -1,10 +1,13 @@
 //! `welter probe`: tables for people, JSON for programs, a page, and nothing left behind.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use welter_testing::bucket::{BucketServer, Fault};
 
 use crate::graphs;
-use crate::objects::{must, refused};
+use crate::interrupt::{ended, signal, wait_until};
+use crate::objects::{command, must, refused};
 use crate::sandbox::Sandbox;
 
 #[test]
@@ -138,6 +141,24 @@ fn a_bucket_is_measured_beside_a_directory() {
     let message = refused(&sandbox, &server, "probe s3://box/there --seconds 1", 74);
     assert!(message.contains("s3://box/there/welter-probe-"), "{message}");
     assert_eq!(server.paths().len(), before.len() + 1);
+}
+
+#[test]
+fn a_probe_of_a_slow_bucket_that_is_interrupted_leaves_nothing() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    // The first removals take longer than loops have to end.
+    let mut slow = 3;
+    server.fail(move |request| {
+        let is_slow = request.method == "DELETE" && slow > 0;
+        slow -= i32::from(is_slow);
+        is_slow.then_some(Fault::Silent(Duration::from_millis(900)))
+    });
+    let child = command(&sandbox, &server, "probe s3://box/there -q").spawn().unwrap();
+    wait_until("writing", || !server.paths().is_empty());
+    signal(&child, "INT");
+    let ended = ended(child);
+    assert_eq!((ended.code, &*ended.stderr), (Some(130), "error: interrupted\n"));
+    assert_eq!(server.paths(), [""; 0]);
 }
 
 #[test]
