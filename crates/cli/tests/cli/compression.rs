@@ -67,6 +67,27 @@ fn graphs_are_kept_in_every_compression() {
     assert!(zstd < none - none / 10 && zlib < none - none / 10, "{none}, {zstd}, {zlib}");
 }
 
+/// Updates one by one: destinations beside labels, most of which are alike after an iteration.
+#[test]
+fn updates_that_wait_on_storage_are_compressed() {
+    let sandbox = Sandbox::new();
+    sandbox.must("generate rmat 14 -q -o graph.u32");
+    let line = "run wcc graph.u32 --method label-propagation --edge-memory 0 --route spill \
+                --no-combine --no-fuse -q -o r.csv --report r.json";
+    let run = |codec: &str| {
+        sandbox.must(&format!("{line} --compression {codec}"));
+        let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+        assert_eq!(report["plan"]["route"], "spill", "{codec}");
+        (sandbox.read("r.csv"), report["storage"]["bytes_written"].as_u64().unwrap())
+    };
+    let (expected, none) = run("none");
+    for codec in COMPRESSIONS.into_iter().filter(|codec| *codec != "none") {
+        let (found, written) = run(codec);
+        assert!(found == expected, "{codec}");
+        assert!(written > 0 && written < none, "{codec}: {written}, {none}");
+    }
+}
+
 #[test]
 fn reports_and_plans_say_how_chunks_are_compressed() {
     let sandbox = Sandbox::new();

@@ -32,6 +32,21 @@ fn a_directory_is_measured() {
 }
 
 #[test]
+fn requests_of_64_mib_are_among_the_sizes() {
+    let sandbox = Sandbox::new();
+    // Memory is fast enough that one of them fits its share of a small time.
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    let folder = folder.path().display();
+    let text = sandbox.must(&format!("probe {folder} --bytes 128MiB --seconds 5 -q --json -"));
+    let found: Value = serde_json::from_str(&text).unwrap();
+    for direction in ["read", "write"] {
+        let rates = found["targets"][0][direction].as_array().unwrap();
+        let largest = rates.iter().map(|rate| rate["request_bytes"].as_u64().unwrap()).max();
+        assert_eq!(largest, Some(64 << 20), "{direction}: {text}");
+    }
+}
+
+#[test]
 fn a_kept_graph_keeps_its_rates() {
     let sandbox = Sandbox::new();
     sandbox.must("ingest rmat:10 -o graph");
