@@ -236,7 +236,7 @@ impl Slots {
     }
 }
 
-/// What is known of each slot.
+/// Knowledge of each slot: the same of all.
 fn states(slots: u64, state: u8) -> Result<Vec<AtomicU8>, StoreError> {
     let mut known = Vec::new();
     known.try_reserve_exact(slots as usize).map_err(|_| StoreError::Memory(slots))?;
