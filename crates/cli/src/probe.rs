@@ -46,8 +46,8 @@ pub(crate) struct ProbeArgs {
     #[arg(long, value_name = "N", default_value_t = 20)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
-    /// Space that may be taken meanwhile; at least 64KiB, and sizes above it are not tried, nor more
-    /// than 256MiB in flight [default: 512MiB, or half of what is free]
+    /// Space that may be taken meanwhile; at least 64KiB, and sizes above it are not tried, nor
+    /// more than 256MiB in flight [default: 512MiB, or half of what is free]
     #[arg(long, value_name = "SIZE", value_parser = probe_bytes)]
     bytes: Option<u64>,
     /// Write JSON to a file, or - for standard output in place of the tables

@@ -202,7 +202,7 @@ impl Bucket {
         Ok(at)
     }
 
-    /// What a store says of its objects, about a location.
+    /// Objects of a store, as it lists them, about a location.
     fn listed(
         &self,
         at: &Location,

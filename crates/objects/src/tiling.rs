@@ -261,8 +261,8 @@ impl RangeSum {
     /// when the range was noted before with another checksum.
     pub fn note(mut self) -> Result<(), ObjectError> {
         self.cut();
-        let ranges = mem::take(&mut self.done).into_iter();
-        ranges.map(|(range, sum)| self.tiling.note(range, sum)).collect()
+        let mut ranges = mem::take(&mut self.done).into_iter();
+        ranges.try_for_each(|(range, sum)| self.tiling.note(range, sum))
     }
 
     /// Notes the range as a look at the beginning of the object, if it begins there.

@@ -28,9 +28,8 @@ mod time;
 mod uploads;
 
 pub use self::encryption::AUTHORITY;
-use self::generations::GENERATION;
 pub use self::message::Request;
-use self::message::{Answer, Attributes, decoded};
+use self::message::{Answer, Attributes, GENERATION, decoded};
 use self::signature::{Key, Refusal};
 pub use self::sums::StatedSum;
 

@@ -146,7 +146,7 @@ fn plans_count_with_it_and_make_nothing() {
     let plan = must(&sandbox, &server, explain);
     assert!(plan.contains("100 % of its edges have a place on the disk in front"), "{plan}");
     assert_eq!(sandbox.files(), before);
-    // What is there already stays as it is.
+    // A file that is there already stays as it is.
     must(&sandbox, &server, &format!("{RUN} --edge-cache disk:64MiB"));
     let kept = sandbox.read("disk/welter-edge-cache");
     must(&sandbox, &server, explain);

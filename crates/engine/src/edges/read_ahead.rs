@@ -10,8 +10,8 @@
 //! Invariants: a worker holds at most as many slabs that are read or waiting as the plan says,
 //! which is [`DEPTH`](crate::machine::storage::DEPTH) unless the device was measured, and one more
 //! that it looks at · tasks are shown in the order in which they were announced. Asserted in
-//! `ReadAhead::issue`, checked in `ReadAhead::each`. Tested by
-//! `slabs_are_read_across_the_ends_of_stripes`.
+//! `ReadAhead::issue`. Tested by `slabs_are_read_across_the_ends_of_stripes` and
+//! `a_task_that_comes_before_its_turn_is_an_error`.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -107,8 +107,8 @@ impl VisitError {
 /// Numbers of chunks of a stripe that are wanted, in the order in which they are shown.
 type ChunkNumbers<'w> = Box<dyn Iterator<Item = usize> + 'w>;
 
-/// Number of the task that comes so many tasks after a worker's next one; `None` where the worker
-/// has none there yet.
+/// Number of the task that is at a place behind a worker's next one, counted from 0; `None` where
+/// the worker has none there yet.
 pub(crate) type UpcomingTasks<'t> = dyn FnMut(usize) -> Option<usize> + 't;
 
 /// Upcoming tasks of a worker that does the current one `again` times more before the others.

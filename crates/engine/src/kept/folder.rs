@@ -18,8 +18,10 @@ use std::time::Duration;
 use welter_store::StoreError;
 use welter_store::io::{Remote, RemoteVersion, RemoteWriter};
 
-use super::GENERATION;
 use super::manifest::Manifest;
+
+/// Name of the folder of the only generation that there is today, in a directory.
+pub(super) const GENERATION: &str = "gen-0";
 
 /// Hexadecimal digits of the number of a graph.
 const DIGITS: usize = 16;
@@ -69,7 +71,7 @@ impl FolderElsewhere {
 
     /// Looks for a file of the graph, so that the folder is known from then on, if it is there.
     pub(super) fn find(&self, name: &str) {
-        // What is wrong with the file is said where it is used.
+        // An error of the file is told where the file is used.
         let _ = self.named(&self.folders[0].join(name));
     }
 

@@ -71,7 +71,7 @@ pub use self::stream::KeptStream;
 pub use crate::ingest::target::Target;
 
 use self::directory::{Directory, Entry};
-use self::folder::FolderElsewhere;
+use self::folder::{FolderElsewhere, GENERATION};
 use crate::EngineError;
 use crate::kernels::vertices::Vertices;
 use crate::machine::figures::Machine;
@@ -82,8 +82,6 @@ use crate::plan::{KeptShape, Layout, Plan, Settings};
 const MANIFEST: &str = "manifest";
 /// Name of the file with the rates of the device.
 const RATES: &str = "rates";
-/// Name of the folder of the only generation that there is today.
-const GENERATION: &str = "gen-0";
 /// Names of files in it, but for those of chunks.
 const FILES: [&str; 5] = ["chunks", "cuts", "degrees", "vertices", "ids"];
 

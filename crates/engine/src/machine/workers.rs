@@ -330,7 +330,7 @@ mod tests {
                     assert_eq!(taken.pop_front().unwrap_or(part), part, "{threads} threads");
                     let ahead: Vec<usize> =
                         (0..).map_while(|place| upcoming.get(place).copied()).collect();
-                    // What was taken stays, in its order.
+                    // Parts that were taken stay, in their order.
                     assert!(ahead.iter().take(taken.len()).eq(taken.iter()), "{threads} threads");
                     done.push((part, ahead.len()));
                     *taken = ahead.into();

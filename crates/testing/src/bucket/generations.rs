@@ -10,9 +10,6 @@
 use super::message::Request;
 use super::{Object, State};
 
-/// Header with the generation of an object.
-pub(super) const GENERATION: &str = "x-goog-generation";
-
 impl State {
     /// Whether the object is of the generation that a request states, if it states one.
     pub(super) fn is_of_generation(&self, request: &Request) -> bool {

@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead, Read, Write};
 use std::ops::Range;
 
+/// Header with the generation of an object.
+pub(super) const GENERATION: &str = "x-goog-generation";
+
 /// A request as the server saw it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
