@@ -17,8 +17,8 @@ pub enum EngineError {
     /// The graph does not fit the memory budget. Nothing was done.
     #[error(
         "this run needs {} of memory and the budget is {}; {advice}",
-        crate::plan::human_bytes(*need),
-        crate::plan::human_bytes(*budget)
+        crate::units::human_bytes(*need),
+        crate::units::human_bytes(*budget)
     )]
     Budget {
         /// Bytes that the plan needs.
@@ -75,7 +75,7 @@ pub enum EngineError {
         take: &'static str,
     },
     /// The system did not hand out memory that the budget allows.
-    #[error("the system refused {} of memory", crate::plan::human_bytes(*.0))]
+    #[error("the system refused {} of memory", crate::units::human_bytes(*.0))]
     Memory(u64),
     /// An edge names a vertex that the input said does not exist.
     #[error("an edge names vertex {vertex}, but the input was stated to have {slots} vertices")]
@@ -123,9 +123,9 @@ pub enum EngineError {
     /// The directories for what does not fit in memory have too little room. Nothing was done.
     #[error(
         "this run may need {} of disk in {} and {} are free there; name a directory with more",
-        crate::plan::human_bytes(*need),
+        crate::units::human_bytes(*need),
         directories.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
-        crate::plan::human_bytes(*free)
+        crate::units::human_bytes(*free)
     )]
     Disk {
         /// Bytes that may be needed.

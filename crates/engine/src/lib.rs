@@ -70,10 +70,12 @@ mod checkpoint;
 mod columns;
 mod edges;
 mod error;
+mod footprints;
 mod ingest;
 mod kernels;
 mod machine;
 mod schedules;
+mod units;
 
 pub use checkpoint::{
     CheckpointOptions, CheckpointStats, Checkpoints, Every, PART_BYTES as CHECKPOINT_PART_BYTES,

@@ -15,7 +15,7 @@
 //!
 //! | file, bottom to top | what it has |
 //! |---|---|
-//! | `shape`, `settings`, `device`, `program`, `traffic`, `units` | what is planned, in its terms |
+//! | `shape`, `settings`, `device`, `program`, `traffic` | what is planned, in its terms |
 //! | `premises`, `edges`, `groups` | what all else follows from, and bounds of single things |
 //! | `ranges`, `spill`, `triangles`, `out_of_core` | ways of a state that does not fit in memory |
 //! | `memory`, `account`, `relaxing`, `bin_groups` | accounts of memory |
@@ -25,10 +25,10 @@
 //! | `compression`, `expected` | which compression pays on a device; what it saves and costs |
 //! | `storage`, `input_scan`, `kept`, `budget_error`, `make` | how plans are made, and refused |
 //!
-//! Nothing here knows an edge, a column or a worker: owners of buffers state what these take
-//! (`footprint`), and an account adds that up.
+//! Nothing here knows an edge, a column or a worker: `footprints` says what their buffers take,
+//! and an account adds that up.
 //!
-//! Uses: `columns`, `edges`, `ingest`, `kernels`, `machine`, `schedules`.
+//! Uses: `footprints`, `kernels`, `machine`.
 //!
 //! Invariant: every buffer that grows with a graph is in the account. Tested by
 //! `no_run_takes_more_than_its_plan_says`.
@@ -63,7 +63,6 @@ mod storage;
 mod stored;
 mod traffic;
 mod triangles;
-mod units;
 
 pub use self::budget_error::within;
 pub(crate) use self::compression::Sampled;
@@ -88,8 +87,8 @@ pub use self::spill::SpillPlan;
 pub use self::stored::{BinsPlan, StoragePlan};
 pub use self::traffic::Traffic;
 pub use self::triangles::TrianglesPlan;
-pub use self::units::human_bytes;
-pub use crate::edges::layout::EdgeLayout;
+pub use crate::kernels::layout::EdgeLayout;
+pub use crate::units::human_bytes;
 
 use welter_store::io::IoOptions;
 

@@ -4,8 +4,8 @@ use crate::EngineError;
 use crate::columns::edge_states::EdgeStates;
 use crate::columns::state::State;
 use crate::columns::striped::{ColumnWriter, StripedColumn};
-use crate::columns::values::{Fill, StoredColumn, Visit};
 use crate::edges::graph::{Graph, Stripe};
+use crate::edges::values::{Fill, StoredColumn, Visit};
 use crate::kernels::seam::Kernel;
 
 /// A column that is written, as bytes.

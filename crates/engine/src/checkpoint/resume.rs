@@ -11,9 +11,9 @@ use super::{
 };
 use crate::EngineError;
 use crate::columns::edge_states::EdgeStates;
-use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;
-use crate::edges::layout::EdgeLayout;
+use crate::edges::values::StoredColumn;
+use crate::kernels::layout::EdgeLayout;
 use crate::kernels::shape::KernelShape;
 
 /// How edges lie that come by stripe by stripe.

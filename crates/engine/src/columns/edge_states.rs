@@ -21,9 +21,9 @@ use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
-use crate::columns::footprint::{STATE_SLABS, STATES_IN_FLIGHT};
-use crate::columns::values::{Fill, Visit};
 use crate::edges::graph::Graph;
+use crate::edges::values::{Fill, Visit};
+use crate::footprints::columns::{STATE_SLABS, STATES_IN_FLIGHT};
 use crate::machine::arena::{Arena, Buffer, SLAB_BYTES, Slab};
 use crate::machine::slices::Slices;
 use crate::machine::workers::Workers;

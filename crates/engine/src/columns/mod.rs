@@ -4,23 +4,21 @@
 //! |---|---|
 //! | `state`, `stripe_columns`, `results` | values, signals and accumulators, made and read |
 //! | `striped` | columns in memory or on storage, that schedules do not tell apart |
-//! | `values`, `windows` | columns on storage, and the windows of sources that are in memory |
+//! | `windows` | windows of sources in memory, of columns on storage (`edges::values`) |
 //! | `edge_states` | states of edges, in the order of the chunks |
 //! | `groups`, `updates` | room for updates by destination; updates on storage |
 //! | `outcome`, `levels`, `totals` | what a run leaves, and what its iterations did and summed up |
-//! | `footprint` | what columns take beside their values |
 //! | `chunks` | columns and updates as bytes, for the machines of a cluster |
 //!
 //! Nothing here knows in which order edges are visited.
 //!
-//! Uses: `edges`, `kernels`, `machine`.
+//! Uses: `edges`, `footprints`, `kernels`, `machine`.
 //!
 //! Invariant: a stripe's part of a column belongs to one worker at a time. Checked in
 //! `State::parts`, which hands out each part once, as a slice of its own.
 
 pub mod chunks;
 pub(crate) mod edge_states;
-pub(crate) mod footprint;
 pub(crate) mod groups;
 pub(crate) mod levels;
 pub(crate) mod outcome;
@@ -30,5 +28,4 @@ pub(crate) mod stripe_columns;
 pub(crate) mod striped;
 pub(crate) mod totals;
 pub(crate) mod updates;
-pub(crate) mod values;
 pub(crate) mod windows;

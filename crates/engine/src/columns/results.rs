@@ -4,7 +4,7 @@
 //! read last stay in memory, one a thread and one more, so blocks need not end where stripes do.
 //!
 //! Invariant: values that are handed out are those that were written last (see
-//! [`crate::columns::values`]). They need nothing of the graph, whose memory can be given back
+//! [`crate::edges::values`]). They need nothing of the graph, whose memory can be given back
 //! before they are read. Checked in `StoredColumn::verify`. Tested by
 //! `what_cannot_be_read_or_is_damaged_is_no_file`.
 
@@ -21,8 +21,8 @@ use welter_store::io::VolumeStats;
 
 use crate::EngineError;
 use crate::columns::striped::StripedColumn;
-use crate::columns::values::StoredColumn;
 use crate::edges::graph::{Graph, Stripe};
+use crate::edges::values::StoredColumn;
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 

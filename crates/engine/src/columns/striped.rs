@@ -12,8 +12,8 @@ use std::ops::{Deref, DerefMut, Range};
 use bytemuck::{Pod, cast_slice_mut};
 
 use crate::EngineError;
-use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::edges::graph::Graph;
+use crate::edges::values::{ColumnIo, StoredColumn};
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
 use crate::machine::storage::Storage;

@@ -18,10 +18,10 @@ use welter_store::header::Encoding;
 use welter_store::io::{ALIGN, IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
-use crate::columns::footprint::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, SLAB_REST};
 use crate::edges::frames::{Framer, Frames};
 use crate::edges::framing::Framing;
 use crate::edges::graph::Graph;
+use crate::footprints::columns::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, SLAB_REST};
 use crate::kernels::records::Records;
 use crate::kernels::sink::{Room, Sink};
 use crate::kernels::update_chunk::{

@@ -19,10 +19,10 @@ use bytemuck::Pod;
 use welter_store::io::Queue;
 
 use crate::EngineError;
-use crate::columns::footprint::{PIECE, WINDOWS, pieces};
-use crate::columns::values::StoredColumn;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::slab_location::ChunkPlace;
+use crate::edges::values::StoredColumn;
+use crate::footprints::columns::{PIECE, WINDOWS, pieces};
 use crate::kernels::kernel::Sources;
 use crate::machine::arena::Buffer;
 use crate::machine::workers::Workers;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 
 use crate::EngineError;
+use crate::footprints::edges::{PAGE_ENTRY_BYTES, PAGE_LIST_BLOCK, PAGE_PLACE_BYTES};
 use crate::machine::arena::Buffer;
 
 /// A run of lines of one bin in a slab.
@@ -34,19 +35,11 @@ struct Closed {
     page: BinPage,
 }
 
-/// Entries of a block of the list: few enough that it gets no huge page.
-const BLOCK: usize = (120 << 10) / size_of::<Closed>();
+const _: () = assert!(size_of::<BinPage>() as u64 == PAGE_PLACE_BYTES);
+const _: () = assert!(size_of::<Closed>() as u64 == PAGE_ENTRY_BYTES);
 
-/// Bytes that tell where `pages` pages of bins lie, when those of a bin lie together.
-pub(crate) fn sorted_bytes(pages: u64) -> u64 {
-    pages * size_of::<BinPage>() as u64
-}
-
-/// Bytes that the lists of `workers` workers with `pages` pages take beyond these until then.
-pub(crate) fn listed_bytes(pages: u64, workers: u64) -> u64 {
-    let listed = pages * size_of::<Closed>() as u64 - sorted_bytes(pages);
-    listed + workers * (BLOCK * size_of::<Closed>()) as u64
-}
+/// Entries of a block of the list.
+const BLOCK: usize = PAGE_LIST_BLOCK as usize;
 
 /// Pages in the order in which they were closed.
 #[derive(Default)]

@@ -12,14 +12,14 @@ use welter_store::chunk::{Chunk, Tile};
 use welter_store::io::{IoOptions, Volume, VolumeStats};
 
 use crate::EngineError;
-use crate::columns::values::{ColumnIo, StoredColumn};
-use crate::edges::layout::EdgeLayout;
 use crate::edges::out_edges::OutEdges;
 use crate::edges::rows::Rows;
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::sound;
 use crate::edges::source_index::SourceIndex;
+use crate::edges::values::{ColumnIo, StoredColumn};
 use crate::kernels::kernel::DecodeBuffers;
+use crate::kernels::layout::EdgeLayout;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, Buffer};
 use crate::machine::storage::Storage;

@@ -15,9 +15,9 @@ use welter_store::header::Encoding;
 use welter_store::weights::WeightKind;
 
 use crate::EngineError;
-use crate::edges::footprint::{GRANULES, PLACES, TILE_EDGES_MAX};
 use crate::edges::graph::Graph;
 use crate::edges::source_index::SourceIndex;
+use crate::footprints::edges::{GRANULES, PLACES, TILE_EDGES_MAX};
 use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::machine::arena::Buffer;
 use crate::machine::workers::Workers;

@@ -15,12 +15,12 @@ use welter_store::header::{CellId, Label};
 use welter_store::io::ALIGN;
 
 use crate::EngineError;
-use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::edges::frames::Framer;
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_location::SlabLocation;
 use crate::edges::sound::Sound;
 use crate::edges::tile_writer_config::{Keep, TileWriterConfig};
+use crate::footprints::edges::CHUNK_BYTES_MAX;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::SlabWriter;
 

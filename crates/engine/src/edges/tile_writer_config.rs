@@ -8,8 +8,8 @@ use welter_model::edges::Duplicates;
 use welter_store::io::{IoOptions, Volume};
 
 use crate::edges::framing::Framing;
-use crate::edges::layout::EdgeLayout;
 use crate::edges::slab_location::Source;
+use crate::kernels::layout::EdgeLayout;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, SLAB_BYTES};
 use crate::plan::Plan;

@@ -13,11 +13,11 @@ use welter_store::weights::WeightKind;
 
 use crate::EngineError;
 use crate::edges::bins::{Bin, Origin, StripeBins, way_bits};
-use crate::edges::footprint::{TILE_EDGES_MAX, tile_edges_max};
 use crate::edges::pieces;
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_packer::SlabPacker;
 use crate::edges::tile_writer_config::{Keep, SourceRun, Span, TileWriterConfig};
+use crate::footprints::edges::{TILE_EDGES_MAX, tile_edges_max};
 use crate::kernels::radix;
 use crate::kernels::record::{Record, Waiting};
 use crate::kernels::vertices::NumberWindow;

@@ -29,6 +29,7 @@ use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_location::{self, ReadAheadBudget, Source, SpilledSlabs};
 use crate::edges::tile_writer_config::{Keep, SourceRun, Span, TileWriterConfig};
 use crate::edges::tiles::TileWriter;
+use crate::ingest::input;
 use crate::ingest::marks::Marks;
 use crate::ingest::partition::{Overflow, Partition, partition};
 use crate::ingest::survey::{self, Survey};
@@ -42,7 +43,6 @@ use crate::machine::throughput::Throughput;
 use crate::machine::trim::trim;
 use crate::machine::workers::Workers;
 use crate::plan::{EdgeLayout, Index, Plan, Premises};
-use crate::schedules::input_scan;
 
 impl Graph {
     /// Reads a stream into memory as `plan` says, or leaves it where it is. Weights are kept when
@@ -76,7 +76,7 @@ impl Graph {
         progress: &Progress,
     ) -> Result<Self, EngineError> {
         if plan.scans_input() {
-            return input_scan::leave((stream, begins), ids, reading, plan, (workers, progress));
+            return input::leave((stream, begins), ids, reading, plan, (workers, progress));
         }
         ingest(stream, ids, reading, plan, None, workers, progress)
     }

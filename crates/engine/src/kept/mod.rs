@@ -18,7 +18,7 @@
 //!
 //! Nothing here knows a program, a vertex's state or an iteration.
 //!
-//! Uses: `edges`, `ingest`, `kernels`, `machine`, `plan`.
+//! Uses: `edges`, `footprints`, `ingest`, `kernels`, `machine`, `plan`.
 //!
 //! Invariants: a directory has its name only when all of it is on the device, so whatever kills an
 //! ingest, nothing is left that opens · every byte of every file is covered by a checksum, or is

@@ -25,7 +25,7 @@ use super::directory::{Directory, Run};
 use super::load::damaged;
 use super::manifest::KeptIds;
 use crate::EngineError;
-use crate::edges::footprint;
+use crate::footprints::edges as footprint;
 use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::sync::lock;

@@ -18,6 +18,7 @@
 //! | `radix` | records in the order of their keys |
 //! | `update_chunk` | updates as they wait on storage or travel |
 //! | `vertices`, `cuts` | numbers of vertices; where the matrix of edges is cut |
+//! | `layout` | widths of these cuts, and how keys are encoded in chunks |
 //!
 //! Nothing here knows where a tile comes from, a plan, a run or another thread: functions over
 //! buffers, generic in the program, and objects over bytes. Kernels of stream programs have the
@@ -42,6 +43,7 @@ pub(crate) mod gather;
 pub(crate) mod groups;
 pub(crate) mod kernel;
 pub(crate) mod keys;
+pub(crate) mod layout;
 pub(crate) mod pairs;
 pub(crate) mod radix;
 pub(crate) mod record;

@@ -1,7 +1,7 @@
-//! An account of memory: what owners say that they take, added up.
+//! An account of memory: what buffers take, added up.
 //!
-//! Each room of the engine states in a `footprint` what its buffers take. A plan enters these here,
-//! once for a run or once for each of its workers, and the sum is what the run is planned to take.
+//! The room `footprints` states that for each room of the engine. A plan enters it here, once for a
+//! run or once for each of its workers, and the sum is what the run is planned to take.
 
 /// Bytes of a run that are entered one after the other.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@
 //! chunks from memory, which are read in each iteration, and bins but once.
 
 use super::premises::Premises;
-use crate::ingest::footprint::{bins_in_flight, group_ends, group_slabs, read_back};
+use crate::footprints::ingest::{bins_in_flight, group_ends, group_slabs, read_back};
 use crate::machine::arena::SLAB_BYTES;
 
 const SLAB: u64 = SLAB_BYTES as u64;

@@ -4,10 +4,10 @@ use super::index::Index;
 use super::memory::Memory;
 use super::premises::{Premises, SORT_EDGES_LEAST};
 use super::shape::Shape;
-use super::units::human_bytes;
 use super::{Access, Plan, storage};
 use crate::EngineError;
 use crate::kernels::vertices::SEGMENT_BITS;
+use crate::units::human_bytes;
 
 /// The error of plans none of which fits.
 pub(super) fn budget_error(plans: &[Plan], budget: u64) -> EngineError {

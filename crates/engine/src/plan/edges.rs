@@ -4,7 +4,7 @@ use welter_store::io::ALIGN;
 
 use super::premises::Premises;
 use super::settings::StorageMode;
-use crate::columns::footprint::STATE_SLABS;
+use crate::footprints::columns::STATE_SLABS;
 use crate::machine::arena::SLAB_BYTES;
 
 impl Premises {

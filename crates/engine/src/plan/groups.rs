@@ -3,7 +3,7 @@
 use welter_model::frequency::FrequencyTable;
 
 use super::premises::Premises;
-use crate::schedules::footprint;
+use crate::footprints::schedules as footprint;
 
 /// The share of the budget that groups may take.
 const SHARE: u64 = 8;

@@ -4,7 +4,7 @@ use super::Plan;
 use super::premises::{CELL_EDGES, MOST_BINS, SORT_EDGES_LEAST, STRIPES_PER_WORKER};
 use super::stored::BinsPlan;
 use crate::EngineError;
-use crate::edges::footprint::CHUNK_BYTES_MAX;
+use crate::footprints::edges::CHUNK_BYTES_MAX;
 use crate::machine::arena::SLAB_BYTES;
 
 impl Plan {

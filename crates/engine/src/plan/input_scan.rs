@@ -7,7 +7,7 @@ use super::program::InputScanCost;
 use super::shape::Shape;
 use super::{Access, Plan, storage};
 use crate::EngineError;
-use crate::ingest::footprint::WORKER_BYTES;
+use crate::footprints::ingest::WORKER_BYTES;
 use crate::kernels::vertices::SEGMENT_BITS;
 
 /// Passes over an input after which a search that does not spread ends, where there is no room for

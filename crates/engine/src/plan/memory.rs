@@ -8,10 +8,7 @@
 use super::index::Index;
 use super::premises::{CELL_EDGES, Premises};
 use super::shape::Shape;
-use crate::columns::footprint as columns;
-use crate::edges::footprint as edges_of;
-use crate::ingest::footprint as ingest;
-use crate::schedules::footprint as schedules;
+use crate::footprints::{columns, edges as edges_of, ingest, schedules};
 
 /// Memory of a run by use, bytes. Ingest and iterations do not overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use welter_store::header::Encoding;
 
 use super::account::MemoryAccount;
 use super::{Layout, Settings, Shape};
-use crate::edges::footprint::frames;
-use crate::edges::layout::EdgeLayout;
-use crate::ingest::footprint;
+use crate::footprints::edges::frames;
+use crate::footprints::ingest as footprint;
+use crate::kernels::layout::EdgeLayout;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
 

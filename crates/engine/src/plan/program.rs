@@ -10,7 +10,7 @@ use welter_store::io::Requests;
 
 use super::settings::{Route, Settings};
 use crate::EngineError;
-use crate::schedules::footprint;
+use crate::footprints::schedules as footprint;
 
 /// Memory that an input scan takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 
 use super::premises::Premises;
 use super::traffic::Traffic;
-use crate::columns::footprint;
-use crate::schedules::footprint::masks;
+use crate::footprints::columns as footprint;
+use crate::footprints::schedules::masks;
 
 /// Sources of the narrowest window.
 const WINDOW_LEAST: u64 = 1 << 16;

@@ -7,11 +7,10 @@
 use super::out_of_core::{OutOfCore, StateAccess};
 use super::premises::Premises;
 use super::shape::Shape;
-use crate::columns::footprint::{COLUMNS, accumulators};
-use crate::edges::footprint::CHUNK_BYTES_MAX;
+use crate::footprints::columns::{COLUMNS, accumulators};
+use crate::footprints::edges::CHUNK_BYTES_MAX;
+use crate::footprints::schedules;
 use crate::kernels::vertices::SEGMENT_BITS;
-use crate::schedules::block_adjacency;
-use crate::schedules::footprint as schedules;
 
 /// Edges in `EDGES_BYTES` bytes of a chunk, at most: a compressed key takes a byte and two bits.
 const EDGES: u64 = 4;
@@ -46,7 +45,7 @@ fn bytes(premises: &Premises, values_stored: bool) -> u64 {
     let width = even.min(1 << stripe_bits).min(vertices);
     // A part is a chunk at least, which few stripes are alone.
     let chunk_edges = (CHUNK_BYTES_MAX as u64 / EDGES_BYTES * EDGES).min(edges);
-    let words = block_adjacency::words(width / 2, chunk_edges, weighted);
+    let words = schedules::adjacency_words(width / 2, chunk_edges, weighted);
     let account = premises.account();
     let [columns, values] = if values_stored {
         [COLUMNS as u64 * program.value * width, vertices * program.value]

@@ -6,7 +6,7 @@ use welter_store::io::{IN_FLIGHT_MOST, REQUEST_BYTES_LEAST, REQUEST_BYTES_MOST, 
 
 use super::device::Device;
 use crate::EngineError;
-use crate::edges::footprint::{CHUNK_BYTES_MAX, frames};
+use crate::footprints::edges::{CHUNK_BYTES_MAX, frames};
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::figures::Machine;
 

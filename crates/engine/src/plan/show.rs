@@ -19,8 +19,8 @@ use super::spill::SpillPlan;
 use super::stored::StoragePlan;
 use super::traffic::Traffic;
 use super::triangles::TrianglesPlan;
-use super::units::human_bytes;
 use super::{Access, Plan};
+use crate::units::human_bytes;
 
 /// `33,554,432`, for people.
 fn grouped(number: u64) -> String {

@@ -5,7 +5,7 @@
 
 use super::premises::Premises;
 use super::traffic::Traffic;
-use crate::columns::footprint::{self, CHUNK_FRAME_BYTES, SLAB_REST};
+use crate::footprints::columns::{self as footprint, CHUNK_FRAME_BYTES, SLAB_REST};
 use crate::kernels::kernel::BUFFER;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::storage::slabs_joined;

@@ -12,10 +12,9 @@ use super::premises::{CELL_EDGES, MOST_BINS, Premises, SORT_EDGES_LEAST};
 use super::settings::StorageMode;
 use super::stored::{BinsPlan, StoragePlan};
 use super::{Access, Forecast, Plan, relaxing};
-use crate::columns::footprint;
-use crate::edges::bin_pages::{listed_bytes, sorted_bytes};
-use crate::edges::footprint::read_ahead;
-use crate::ingest::footprint::{WORKER_BYTES, in_pages, open_bins, pages, stored_bins};
+use crate::footprints::columns as footprint;
+use crate::footprints::edges::{listed_pages, read_ahead, sorted_pages};
+use crate::footprints::ingest::{WORKER_BYTES, in_pages, open_bins, pages, stored_bins};
 use crate::machine::throughput::Throughput;
 
 use welter_store::header::Encoding;
@@ -68,8 +67,8 @@ impl Open {
         let bins = wanted.min(bins_most);
         let filled = of_bins(wanted).min(affordable);
         let pages = pages(waiting, filled);
-        let bytes = filled + listed_bytes(pages, premises.threads as u64);
-        Self { bins, bins_most, bytes, listed: sorted_bytes(pages) }
+        let bytes = filled + listed_pages(pages, premises.threads as u64);
+        Self { bins, bins_most, bytes, listed: sorted_pages(pages) }
     }
 }
 

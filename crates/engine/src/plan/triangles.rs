@@ -9,8 +9,8 @@ use super::account::MemoryAccount;
 use super::premises::Premises;
 use super::settings::StorageMode;
 use super::traffic::Traffic;
-use crate::columns::footprint::{self, CHUNK_FRAME_BYTES, PIECE};
-use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD, SLACK, TOLD_BYTES};
+use crate::footprints::columns::{self as footprint, CHUNK_FRAME_BYTES, PIECE};
+use crate::footprints::schedules::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD, SLACK, TOLD_BYTES};
 
 /// Bytes of the rows of a range, at least, unless a user says so.
 const ROWS_LEAST: u64 = 1 << 20;

@@ -7,9 +7,9 @@ use crate::columns::levels::IterationStats;
 use crate::edges::graph::Graph;
 use crate::edges::row_layout::out_rows;
 use crate::edges::rows::Rows;
+use crate::footprints::schedules::PUSH_BELOW;
 use crate::machine::workers::Workers;
 use crate::plan::FrontierMode;
-use crate::schedules::footprint::PUSH_BELOW;
 use crate::schedules::frontier::Selected;
 
 /// How a run looks up the edges of single vertices.

@@ -40,21 +40,21 @@ use welter_store::chunk::{Chunk, Tile};
 use self::dirty_blocks::DirtyBlocks;
 use crate::EngineError;
 use crate::checkpoint::{self, CheckpointColumns, Resume, RunProgress, refuse_relaxing};
-use crate::columns::footprint::COLUMNS;
 use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::state::State;
-use crate::columns::values::Visit;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::read_ahead::ReadAhead;
+use crate::edges::values::Visit;
+use crate::footprints::columns::COLUMNS;
+use crate::footprints::schedules::{LISTED_BYTES, adjacency_words};
 use crate::kernels::folded::Folded;
 use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::kernels::seam::Kernel;
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
 use crate::plan::FrontierMode;
-use crate::schedules::block_adjacency::{self, OutOfOrder, Resident};
+use crate::schedules::block_adjacency::{OutOfOrder, Resident};
 use crate::schedules::context::Context;
-use crate::schedules::footprint::LISTED_BYTES;
 use crate::schedules::iterations::Step;
 use crate::schedules::limit::check_limit;
 use crate::schedules::relax_blocks::RelaxBlock;
@@ -122,8 +122,8 @@ impl Blocking {
         // Its values, and two lists of vertices.
         let words = (free / threads).checked_sub(width * (value + LISTED_BYTES))? / 4;
         let edges = graph.stripes.iter().map(|stripe| stripe.edges).max().unwrap_or(0);
-        let words =
-            words.min(block_adjacency::words(width, edges, graph.plan.premises.shape.weighted));
+        let weighted = graph.plan.premises.shape.weighted;
+        let words = words.min(adjacency_words(width, edges, weighted));
         let cut = |stripe| RelaxBlock::cut(graph, stripe, words);
         let parts = graph.stripes.iter().map(cut).collect::<Option<_>>()?;
         Some(Self { parts, words })

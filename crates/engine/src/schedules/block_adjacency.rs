@@ -3,23 +3,14 @@
 //!
 //! Chunks hold their edges by rising sources, so that rows are made as edges come.
 //!
-//! Invariant: never more than [`words`] says, which is what the caller has made room for. Checked
-//! in `Resident::push`. Tested by `rows_are_what_was_pushed`.
+//! Invariant: never more than `adjacency_words` says, which is what the caller has made room for.
+//! Checked in `Resident::push`. Tested by `rows_are_what_was_pushed`.
 
 use std::ops::Range;
 
 use crate::EngineError;
+use crate::footprints::schedules::edge_words;
 use crate::machine::arena::Buffer;
-
-/// Words of an edge: its target, and its weight where there are weights.
-fn edge_words(weighted: bool) -> u64 {
-    if weighted { 3 } else { 1 }
-}
-
-/// Words of four bytes that the rows of `vertices` vertices with `edges` edges take.
-pub(crate) fn words(vertices: u64, edges: u64, weighted: bool) -> u64 {
-    vertices + 1 + edges * edge_words(weighted)
-}
 
 /// Rows of consecutive vertices.
 pub(crate) struct Resident {
@@ -97,11 +88,13 @@ impl Resident {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::footprints::schedules::adjacency_words;
 
     #[test]
     fn rows_are_what_was_pushed() {
         for weighted in [false, true] {
-            let mut resident = Resident::new(words(5, 4, weighted), weighted).ok().unwrap();
+            let mut resident =
+                Resident::new(adjacency_words(5, 4, weighted), weighted).ok().unwrap();
             for _ in 0..2 {
                 resident.begin(10..15);
                 for (source, target, weight) in [(11, 3, 0.5), (11, 9, 2.0), (13, 3, 1e300)] {

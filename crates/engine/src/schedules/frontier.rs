@@ -17,9 +17,9 @@ use welter_model::program::Program;
 use welter_store::header::Encoding;
 
 use crate::columns::state::Elements;
-use crate::edges::footprint::GRANULES;
 use crate::edges::graph::Graph;
 use crate::edges::index::granule_bits;
+use crate::footprints::edges::GRANULES;
 use crate::plan::FrontierMode;
 
 /// A list is made when fewer than one in `LIST_BELOW` vertices are active.

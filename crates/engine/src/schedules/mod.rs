@@ -14,12 +14,11 @@
 //! | `steps` | the loop of a stream program |
 //! | `pass`, `input_scan` | passes over the edges, over a graph and over its input |
 //! | `limit` | more iterations than any graph takes |
-//! | `footprint` | what schedules take beside columns and edges |
 //! | `intersect`, `peel` | adjacency lists: triangles and core numbers |
 //!
 //! Nothing here knows a file format or an option of the command.
 //!
-//! Uses: `checkpoint`, `columns`, `edges`, `ingest`, `kernels`, `machine`, `plan`.
+//! Uses: `checkpoint`, `columns`, `edges`, `footprints`, `ingest`, `kernels`, `machine`, `plan`.
 //!
 //! Invariant: results have the same bits for any number of workers and any widths. Tested by
 //! `the_order_of_sums_is_as_stated`, `spmv_of_merged_edges` and
@@ -31,7 +30,6 @@ pub(crate) mod block_adjacency;
 pub(crate) mod context;
 pub(crate) mod dense;
 pub(crate) mod edge_fold;
-pub(crate) mod footprint;
 pub(crate) mod frontier;
 pub(crate) mod group_by_rows;
 pub(crate) mod input_scan;

@@ -41,6 +41,7 @@ use crate::EngineError;
 use crate::checkpoint::Checkpoints;
 use crate::columns::results::Values;
 use crate::edges::graph::Graph;
+use crate::footprints::schedules::REST_BYTES;
 use crate::kernels::stream::{AnyStream, ShownCounts, StreamKernel};
 use crate::kernels::streaming::Streaming;
 use crate::machine::affinity::PinnedWorkers;
@@ -49,7 +50,7 @@ use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::schedules::context::Context;
 use crate::schedules::steps::{
-    Generation, Passes, REST_BYTES, Showing, StepsOutcome, add_up, init, make_steps, values,
+    Generation, Passes, Showing, StepsOutcome, add_up, init, make_steps, values,
 };
 
 /// Outcome of a stream program.

@@ -16,9 +16,9 @@ use crate::EngineError;
 use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::state::Elements;
 use crate::edges::rows::View;
+use crate::footprints::schedules::PUSH_WAITING;
 use crate::kernels::kernel::fetch;
 use crate::schedules::context::Context;
-use crate::schedules::footprint::PUSH_WAITING;
 use crate::schedules::frontier::{FEW_EDGES, Frontier, Selected};
 use crate::schedules::updated::{UpdatedList, apply, ranges, with};
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::slab_location::ChunkPlace;
-use crate::schedules::block_adjacency;
+use crate::footprints::schedules::adjacency_words;
 
 /// Consecutive vertices of a stripe.
 pub(crate) struct RelaxBlock {
@@ -23,8 +23,7 @@ impl RelaxBlock {
         let fits = |sources: &Range<u64>, chunks: &[ChunkPlace]| {
             let edges = chunks.iter().map(|chunk| chunk.edges).sum();
             let vertices = sources.end - sources.start;
-            block_adjacency::words(vertices, edges, graph.plan.premises.shape.weighted)
-                <= words_most
+            adjacency_words(vertices, edges, graph.plan.premises.shape.weighted) <= words_most
         };
         let mut parts = Vec::new();
         let (mut start, mut first) = (stripe.vertices.start, inner.start);

@@ -19,10 +19,6 @@ use crate::schedules::limit::check_limit;
 
 pub(crate) use self::state::{CELLS, add_up, init, values};
 
-/// Bytes that an edge takes while all that are left are handed over: its ends in lists that grow
-/// and are joined, and what a program makes of them.
-pub(crate) const REST_BYTES: u64 = 64;
-
 /// Edges that are read instead of the graph, or of an older generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation {

@@ -10,8 +10,8 @@ use welter_store::weights::WeightKind;
 
 use super::{Cell, bits};
 use crate::EngineError;
-use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::edges::tiles::{Numbers, TILE_EDGES_LEAST};
+use crate::footprints::edges::TILE_EDGES_MAX;
 use crate::kernels::radix;
 use crate::kernels::record::{Record, Weighted};
 

@@ -16,12 +16,12 @@ use welter_model::edges::{Batch, EdgeStream};
 use welter_model::input_scan::InputScan;
 use welter_progress::{Progress, Unit};
 
-use super::{read, results};
+use super::results;
 use crate::EngineError;
 use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
-use crate::edges::graph::Graph;
-use crate::edges::graph::Input;
+use crate::edges::graph::{Graph, Input};
+use crate::ingest::input::read;
 use crate::kernels::buckets::{SlotRanges, UpdateBuckets};
 use crate::kernels::scan::{ScanKernel, Scanning};
 use crate::machine::arena::Buffer;

@@ -12,10 +12,12 @@ use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
 use welter_model::stream::{OverInput, StepStats};
 use welter_progress::{Progress, Unit};
 
-use super::{read, results};
+use super::results;
 use crate::EngineError;
 use crate::edges::graph::Graph;
 use crate::edges::keeper::Keeper;
+use crate::footprints::schedules::REST_BYTES;
+use crate::ingest::input::read;
 use crate::kernels::bits::{Bits, End, Looks};
 use crate::kernels::kernel::BUFFER;
 use crate::kernels::pairs::PairRun;
@@ -26,9 +28,7 @@ use crate::machine::per_worker::PerWorker;
 use crate::machine::workers::Workers;
 use crate::schedules::context::Context;
 use crate::schedules::pass::StreamOutcome;
-use crate::schedules::steps::{
-    CELLS, Passes, REST_BYTES, Showing, StepsOutcome, add_up, init, make_steps,
-};
+use crate::schedules::steps::{CELLS, Passes, Showing, StepsOutcome, add_up, init, make_steps};
 
 /// One in `FEW` parts has the few edges that are shown first.
 const FEW: usize = 16;

@@ -39,15 +39,15 @@ use self::order::{Bins, Order, together};
 use super::counts::Counts;
 use crate::EngineError;
 use crate::columns::updates::Pool;
-use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;
+use crate::edges::values::StoredColumn;
+use crate::footprints::schedules::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD};
 use crate::kernels::triangles::TriangleKernel;
 use crate::kernels::update_chunk::{UpdateKind, chunk_bytes};
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::per_worker::PerWorker;
 use crate::machine::workers::Workers;
 use crate::plan::TrianglesPlan;
-use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD};
 
 /// Parts that all steps have in common.
 struct TriangleRun<'a> {

@@ -36,15 +36,15 @@ use super::order::Share;
 use crate::EngineError;
 use crate::edges::framing::Framing;
 use crate::edges::graph::{Graph, Stored, Stripe};
-use crate::edges::layout::EdgeLayout;
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::tile_writer_config::{Keep, TileWriterConfig};
 use crate::edges::tiles::{Numbers, TILE_EDGES_LEAST, TileWriter};
+use crate::footprints::schedules as footprint;
+use crate::kernels::layout::EdgeLayout;
 use crate::kernels::record::{Record, Weighted};
 use crate::kernels::vertices::Vertices;
 use crate::machine::storage::Storage;
 use crate::machine::workers::Workers;
-use crate::schedules::footprint;
 
 /// A new generation has at most one edge in `SHARE` of those that were looked at for it.
 const SHARE: u64 = 4;

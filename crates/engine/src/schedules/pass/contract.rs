@@ -53,11 +53,11 @@ use super::order::Share;
 use crate::EngineError;
 use crate::edges::graph::Graph;
 use crate::edges::slab_location::SpilledSlab;
+use crate::footprints::schedules as footprint;
 use crate::kernels::stream::StreamKernel;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::{SlabWriter, Storage};
 use crate::machine::workers::Workers;
-use crate::schedules::footprint;
 
 /// Contracted edges take at most one byte for each `SHARE` that were read.
 const SHARE: u64 = 4;

@@ -22,8 +22,8 @@ use crate::EngineError;
 use crate::checkpoint::{
     CheckpointColumns, Column, RunProgress, Settable, Shape, restore_columns, write_columns,
 };
-use crate::columns::values::{Fill, Visit};
 use crate::edges::graph::{Graph, Stripe};
+use crate::edges::values::{Fill, Visit};
 use crate::kernels::stream::{AnyStream, ResumableKernel};
 
 /// Vertices that are kept or restored at a time.

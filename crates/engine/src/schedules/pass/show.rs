@@ -14,13 +14,13 @@ use crate::EngineError;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::read_ahead::ReadAhead;
 use crate::edges::tile_writer_config::Keep;
+use crate::footprints::schedules as footprint;
 use crate::kernels::kernel::Coding;
 use crate::kernels::shape::StreamShape;
 use crate::kernels::stream::{ShownCounts, StreamKernel, TilePass};
 use crate::machine::per_worker::PerWorker;
 use crate::machine::sync::lock;
 use crate::schedules::context::Context;
-use crate::schedules::footprint;
 use crate::schedules::steps::Showing;
 
 /// A worker's tools in a pass.

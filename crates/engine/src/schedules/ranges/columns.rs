@@ -3,9 +3,9 @@
 use crate::EngineError;
 use crate::checkpoint::CheckpointColumns;
 use crate::columns::edge_states::EdgeStates;
-use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::columns::windows::Side;
 use crate::edges::graph::Graph;
+use crate::edges::values::{ColumnIo, StoredColumn};
 use crate::kernels::shape::KernelShape;
 use crate::machine::storage::Storage;
 

@@ -15,8 +15,8 @@ use bytemuck::Pod;
 
 use crate::EngineError;
 use crate::columns::updates::{UpdateChunk, Writer};
+use crate::footprints::schedules::ROW_HEAD;
 use crate::kernels::update_chunk::{UpdateKey, UpdateKind};
-use crate::schedules::footprint::ROW_HEAD;
 
 /// Number of kinds; of plain updates there are none here.
 const KINDS: usize = UpdateKind::ALL.len();

@@ -7,12 +7,12 @@ use super::order::together;
 use super::{TriangleRun, sum};
 use crate::EngineError;
 use crate::columns::updates::{Reader, Writer};
-use crate::columns::values::{ColumnIo, StoredColumn};
+use crate::edges::values::{ColumnIo, StoredColumn};
+use crate::footprints::schedules::TOLD_BYTES;
 use crate::kernels::triangles::TriangleKernel;
 use crate::kernels::update_chunk::UpdateKind;
 use crate::machine::arena::Buffer;
 use crate::machine::per_worker::PerWorker;
-use crate::schedules::footprint::TOLD_BYTES;
 
 /// A worker's tools.
 struct WorkerState<'g> {

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::EngineError;
-use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::edges::graph::Graph;
+use crate::edges::values::{ColumnIo, StoredColumn};
+use crate::footprints::schedules::{ENTRY_BYTES, RANK_BYTES};
 use crate::machine::storage::Storage;
-use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES};
 
 /// Degrees that have a counter of their own; others are looked up.
 const FEW: usize = 1 << 12;

@@ -8,9 +8,9 @@ use super::worker::{Outgoing, WorkerState};
 use super::{TriangleRun, sum};
 use crate::EngineError;
 use crate::columns::updates::{Reader, UpdateChunk, Writer};
+use crate::footprints::schedules::{ROW_HEAD, SLACK};
 use crate::kernels::update_chunk::UpdateKind;
 use crate::machine::per_worker::PerWorker;
-use crate::schedules::footprint::{ROW_HEAD, SLACK};
 use crate::schedules::intersect::counts::{CornerSink, Counts};
 use crate::schedules::intersect::marks::Marks;
 

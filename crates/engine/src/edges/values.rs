@@ -20,7 +20,7 @@ use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Requests, Volume, VolumeStats};
 
 use crate::EngineError;
-use crate::columns::footprint::{COLUMNS, PIECE};
+use crate::footprints::columns::{COLUMNS, PIECE};
 use crate::machine::arena::Buffer;
 use crate::machine::storage::Storage;
 

@@ -1,10 +1,8 @@
-//! Bytes that columns take beside their values, for plans.
-//!
-//! Nothing here depends on another file of the room, so that a plan can be made of it.
+//! Bytes that columns take beside their values.
 
 use welter_store::io::Requests;
 
-use crate::edges::footprint::TILE_EDGES_MAX;
+use crate::footprints::edges::TILE_EDGES_MAX;
 use crate::kernels::update_chunk::{HEADER_BYTES, SECTION, coded_bytes};
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::storage::{DEPTH, slabs_written};

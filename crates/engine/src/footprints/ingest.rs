@@ -1,10 +1,8 @@
-//! Bytes that an ingest takes, for plans.
-//!
-//! Nothing here depends on another file of the room, so that a plan can be made of it.
+//! Bytes that an ingest takes.
 
 use welter_store::io::{ALIGN, Requests};
 
-use crate::edges::footprint::BIN_PAGE_BYTES;
+use crate::footprints::edges::BIN_PAGE_BYTES;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::nontemporal::LINE_BYTES;

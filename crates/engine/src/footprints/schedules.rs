@@ -1,6 +1,4 @@
-//! Bytes that schedules take beside columns and edges, for plans.
-//!
-//! Nothing here depends on another file of the room, so that a plan can be made of it.
+//! Bytes that schedules take beside columns and edges.
 
 use welter_store::io::Requests;
 
@@ -57,6 +55,18 @@ pub(crate) fn part(words: u64, width: u64, value: u64) -> u64 {
     4 * words + width * (value + LISTED_BYTES)
 }
 
+/// Words of four bytes that the rows of `vertices` vertices with `edges` edges take, of a part that
+/// is relaxed.
+pub(crate) fn adjacency_words(vertices: u64, edges: u64, weighted: bool) -> u64 {
+    vertices + 1 + edges * edge_words(weighted)
+}
+
+/// Words of an edge in these rows: its target, and its weight where there are weights.
+#[inline]
+pub(crate) fn edge_words(weighted: bool) -> u64 {
+    if weighted { 3 } else { 1 }
+}
+
 /// Bytes of a vertex of a stripe in the two lists of those whose edges are to be relaxed.
 pub(crate) const LISTED_BYTES: u64 = 8;
 
@@ -81,6 +91,9 @@ fn slabs(requests: &Requests) -> usize {
     slabs_read(requests).max(slabs_written(requests))
 }
 
+/// Bytes that an edge takes while all that are left are handed over: its ends in lists that grow
+/// and are joined, and what a program makes of them.
+pub(crate) const REST_BYTES: u64 = 64;
 /// Words of a row that travels before its entries: its rank, what was counted of that on the way,
 /// and how many entries there are.
 pub(crate) const ROW_HEAD: usize = 3;

@@ -1,6 +1,4 @@
-//! Bytes that edges take beside their chunks, for plans.
-//!
-//! Nothing here depends on another file of the room, so that a plan can be made of it.
+//! Bytes that edges take beside their chunks.
 
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;
@@ -14,6 +12,23 @@ use crate::machine::storage::slabs_read;
 pub(crate) const BIN_PAGE_LINES: usize = 64;
 /// Bytes of a page of a bin.
 pub(crate) const BIN_PAGE_BYTES: usize = BIN_PAGE_LINES * LINE_BYTES;
+/// Bytes that tell where a page of a bin lies.
+pub(crate) const PAGE_PLACE_BYTES: u64 = 16;
+/// Bytes that tell it in a list of the pages of all bins.
+pub(crate) const PAGE_ENTRY_BYTES: u64 = PAGE_PLACE_BYTES + size_of::<u32>() as u64;
+/// Entries of a block of such a list: few enough that it gets no huge page.
+pub(crate) const PAGE_LIST_BLOCK: u64 = (120 << 10) / PAGE_ENTRY_BYTES;
+
+/// Bytes that tell where `pages` pages of bins lie, when those of a bin lie together.
+pub(crate) fn sorted_pages(pages: u64) -> u64 {
+    pages * PAGE_PLACE_BYTES
+}
+
+/// Bytes that the lists of `workers` workers with `pages` pages take beyond these until then.
+pub(crate) fn listed_pages(pages: u64, workers: u64) -> u64 {
+    pages * (PAGE_ENTRY_BYTES - PAGE_PLACE_BYTES) + workers * PAGE_LIST_BLOCK * PAGE_ENTRY_BYTES
+}
+
 /// Edges of a tile at most, so that one never outgrows a chunk.
 pub(crate) const TILE_EDGES_MAX: usize = 1 << 15;
 /// Edges of a tile of this encoding at most: pairs with weights take 16 bytes each, of which fewer
