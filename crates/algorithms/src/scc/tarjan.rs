@@ -3,6 +3,32 @@
 //! Vertices are visited depth first and numbered in that order. `low` of a vertex is the smallest
 //! number on the stack of open components that it is known to reach; when it is left and that is
 //! its own number, it and all above it on that stack are a component.
+//!
+//! Two circles, of which one leads to the other: after a pass that trims nothing, edges are so few
+//! that all of them come here.
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, pass};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::Scc;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 0], [1, 2], [2, 3], [3, 2]]);
+//! # let reading = Reading::default();
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of_stream::<Scc>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let passed = pass(&graph, &Scc::default(), &workers, &progress)?;
+//! let columns = Value::columns(&passed.values.whole()?[..]);
+//! assert_eq!(columns, [("component", ColumnData::Vertices(vec![0, 0, 2, 2]))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::sync::atomic::Ordering::Relaxed;
 
