@@ -27,11 +27,12 @@ use crate::io::{Call, Faults, check, parent, write_all};
 /// Temporary names tried before giving up: others are left from killed processes of the same id.
 const NAMES_MAX: u32 = 100;
 
-/// A file that is being written and has no name of its own yet; removed when it is dropped.
+/// A file that is being written. Most have no name of their own before they are whole, and are
+/// removed when they are dropped.
 #[derive(Debug)]
 pub struct Draft {
     file: File,
-    /// `None` once it has its own name.
+    /// `None` where it has its own name.
     temporary: Option<PathBuf>,
     path: PathBuf,
     bytes: u64,
@@ -45,13 +46,32 @@ impl Draft {
     /// # Errors
     /// When it cannot be made.
     pub fn create(path: &Path, faults: Option<&Arc<Faults>>) -> Result<Self, StoreError> {
+        Self::begin(path, faults, create_beside)
+    }
+
+    /// Begins a file under its own name, which must be free, where something else says whether the
+    /// file is whole. It stays when it is dropped.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create_named(path: &Path, faults: Option<&Arc<Faults>>) -> Result<Self, StoreError> {
+        Self::begin(path, faults, |path| {
+            let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+            Ok((file, None))
+        })
+    }
+
+    /// Begins a file that `create` makes, which also says its temporary name, if it has one.
+    fn begin(
+        path: &Path,
+        faults: Option<&Arc<Faults>>,
+        create: impl FnOnce(&Path) -> io::Result<(File, Option<PathBuf>)>,
+    ) -> Result<Self, StoreError> {
         let planned = Faults::of_process().filter(|_| faults.is_none());
         let faults = faults.or(planned.as_ref());
         let made = check(faults, Call::Create).map_err(io::Error::from);
-        let (file, temporary) = made
-            .and_then(|()| create_beside(path))
-            .map_err(|error| StoreError::create(path, error))?;
-        let temporary = Some(temporary);
+        let (file, temporary) =
+            made.and_then(|()| create(path)).map_err(|error| StoreError::create(path, error))?;
         Ok(Self { file, temporary, path: path.to_owned(), bytes: 0, faults: faults.cloned() })
     }
 
@@ -118,8 +138,8 @@ impl Drop for Draft {
     }
 }
 
-/// A new file in the directory of `path`.
-fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+/// A new file in the directory of `path`, under a temporary name.
+fn create_beside(path: &Path) -> io::Result<(File, Option<PathBuf>)> {
     let Some(name) = path.file_name() else { return Err(ErrorKind::InvalidFilename.into()) };
     for attempt in 0..NAMES_MAX {
         let mut temporary = OsString::from(".");
@@ -130,7 +150,7 @@ fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
         }
         let temporary = path.with_file_name(temporary);
         match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-            Ok(file) => return Ok((file, temporary)),
+            Ok(file) => return Ok((file, Some(temporary))),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

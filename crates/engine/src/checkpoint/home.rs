@@ -18,12 +18,12 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use welter_progress::FailureKind;
 use welter_store::io::{Faults, Remote, RemoteVersion};
-use welter_store::sealed::{self, Identity, SealedReader, SealedWriter};
+use welter_store::sealed::{self, Identity, SealedReader, SealedWriter, part_bytes};
 use welter_store::{StoreError, durable, random_number};
 
 use super::files::{MANIFEST, STATE, STATE_KIND};
 use super::manifest::{BYTES_MAX, KIND};
-use super::striped::{StripedWriter, part_bytes};
+use super::striped::StripedWriter;
 use crate::machine::sync::lock;
 
 /// A lock is asked for so often, with a pause in between.

@@ -12,24 +12,15 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use welter_store::StoreError;
-use welter_store::sealed::{SealedReader, SealedWriter};
+use welter_store::sealed::{BLOCK_BYTES, SealedReader, SealedWriter};
 
 /// Bytes of a piece.
-pub(super) const PIECE: usize = 1 << 20;
+pub(super) const PIECE: usize = BLOCK_BYTES;
 /// Pieces that wait for a file at most, beside the one that is being filled and the one that is
 /// being written.
 const WAITING: usize = 1;
 /// Bytes of memory that each of several files takes while they are written.
 pub const PART_BYTES: u64 = (PIECE * (WAITING + 3)) as u64;
-
-/// Bytes of file `part` of `parts`, of a payload of `bytes` bytes.
-pub(super) fn part_bytes(bytes: u64, part: usize, parts: usize) -> u64 {
-    let (piece, parts) = (PIECE as u64, parts as u64);
-    let (whole, rest) = (bytes / piece, bytes % piece);
-    let turns = whole / parts + u64::from((part as u64) < whole % parts);
-    let last = if part as u64 == whole % parts { rest } else { 0 };
-    turns * piece + last
-}
 
 /// A payload that is written.
 pub(super) enum StripedWriter {
@@ -168,7 +159,7 @@ impl StripedReader {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use welter_store::sealed::Identity;
+    use welter_store::sealed::{Identity, part_bytes};
 
     use super::*;
 

@@ -17,6 +17,16 @@ pub fn offset_in_file(payload: u64) -> u64 {
     HEADER_BYTES as u64 + payload + checksums
 }
 
+/// Bytes of the payload of file `part` of `parts`, where `bytes` bytes are dealt out to them, a
+/// block at a time by turns.
+pub fn part_bytes(bytes: u64, part: usize, parts: usize) -> u64 {
+    let (block, part, parts) = (BLOCK_BYTES as u64, part as u64, parts as u64);
+    let (whole, rest) = (bytes / block, bytes % block);
+    let turns = whole / parts + u64::from(part < whole % parts);
+    let last = if part == whole % parts { rest } else { 0 };
+    turns * block + last
+}
+
 /// Identity of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {

@@ -34,7 +34,7 @@ mod header;
 mod reader;
 mod writer;
 
-pub use header::{BLOCK_BYTES, Identity, MAGIC, offset_in_file};
+pub use header::{BLOCK_BYTES, Identity, MAGIC, offset_in_file, part_bytes};
 pub use reader::SealedReader;
 pub use writer::SealedWriter;
 

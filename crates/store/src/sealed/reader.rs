@@ -1,20 +1,27 @@
 //! Reading a sealed file: all of it, in pieces, or from its middle.
 
 use std::fs::File;
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
+use rustix::fs::{Advice, fadvise};
 
 use super::header::{
     BLOCK_BYTES, CHECKSUM_BYTES, HEADER_BYTES, Header, Identity, MAGIC, block_offset,
+    offset_in_file,
 };
 use crate::StoreError;
 use crate::io::{Call, Faults, IoOptions, Remote, check, read_exact};
 
 /// Bytes of a file elsewhere that are asked for at once.
 const AHEAD_BYTES: u64 = 8 * (BLOCK_BYTES + CHECKSUM_BYTES) as u64;
+
+/// Bytes of a file here that the system is told of at once: by more than its read-ahead it would
+/// read the first ones alone.
+const ADVISED_BYTES: usize = 128 << 10;
 
 /// Location of the bytes of the file.
 #[derive(Debug)]
@@ -165,6 +172,19 @@ impl SealedReader {
             found.graph, found.generation
         );
         Err(damaged(&self.path, 24, what))
+    }
+
+    /// Says that these bytes of the payload will be read soon, so that the system reads them
+    /// meanwhile. Of a file elsewhere nothing is asked.
+    pub fn will_read(&self, range: Range<u64>) {
+        let Source::Here(file) = &self.file else { return };
+        let [begin, end] =
+            [range.start, range.end].map(|at| offset_in_file(at.min(self.header.payload_bytes)));
+        for offset in (begin..end).step_by(ADVISED_BYTES) {
+            let bytes = (end - offset).min(ADVISED_BYTES as u64);
+            // Advice: where it is not taken, bytes are read when they are wanted.
+            let _ = fadvise(file, offset, NonZeroU64::new(bytes), Advice::WillNeed);
+        }
     }
 
     /// Reads the next bytes of the payload.

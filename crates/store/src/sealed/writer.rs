@@ -34,7 +34,8 @@ impl Target {
     }
 }
 
-/// A sealed file that is being written; not there before [`commit`](Self::commit).
+/// A sealed file that is being written; not there before [`commit`](Self::commit), unless it was
+/// created under its name.
 pub struct SealedWriter {
     target: Target,
     header: Header,
@@ -55,6 +56,20 @@ impl SealedWriter {
         faults: Option<&Arc<Faults>>,
     ) -> Result<Self, StoreError> {
         Self::begin(Target::Here(Draft::create(path, faults)?), identity, payload_bytes)
+    }
+
+    /// As [`Self::create`], of a file that has its name from the begin on and stays when this is
+    /// dropped: of those that belong together something else says whether all are whole.
+    ///
+    /// # Errors
+    /// As [`Self::create`]; also when the name is taken.
+    pub fn create_named(
+        path: &Path,
+        identity: &Identity,
+        payload_bytes: u64,
+        faults: Option<&Arc<Faults>>,
+    ) -> Result<Self, StoreError> {
+        Self::begin(Target::Here(Draft::create_named(path, faults)?), identity, payload_bytes)
     }
 
     /// As [`Self::create`], of a file that lies elsewhere.

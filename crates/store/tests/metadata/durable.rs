@@ -97,6 +97,34 @@ fn a_draft_that_is_dropped_was_never_there() {
 }
 
 #[test]
+fn a_draft_under_its_name_stays_and_replaces_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ids-1");
+    let mut draft = Draft::create_named(&path, None).unwrap();
+    draft.append(b"half of it").unwrap();
+    drop(draft);
+    let error = Draft::create_named(&path, None).unwrap_err();
+    assert_eq!(error.kind(), FailureKind::Output, "{error}");
+    assert_eq!(entries(folder.path()), [path.clone()]);
+    assert_eq!(fs::read(&path).unwrap(), b"half of it");
+    let calls = for_each_call(
+        5,
+        |_| {},
+        |folder, faults| {
+            let mut draft = Draft::create_named(&folder.join("ids-1"), Some(faults))?;
+            draft.append(b"new")?;
+            draft.commit()
+        },
+        |folder, came, nth| {
+            assert!(came.is_err(), "call {nth}");
+            assert!(entries(folder).iter().all(|entry| *entry == folder.join("ids-1")));
+        },
+    );
+    // Create, write, fsync; then the fsync of the directory.
+    assert_eq!(calls, 4);
+}
+
+#[test]
 fn directories_are_made_and_published_whole() {
     let calls = for_each_call(
         5,
