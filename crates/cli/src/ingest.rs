@@ -146,7 +146,9 @@ pub(crate) fn keep(
         ends: false,
     };
     let (disks, io) = (disks.disks.clone(), IoOptions::default());
-    let options = |directory, target| KeepOptions { directory, disks, io, target, graph: None };
+    let parts_from = stated_bytes("WELTER_PART_BYTES");
+    let options =
+        |directory, target| KeepOptions { directory, disks, parts_from, io, target, graph: None };
     let Some(remote) = elsewhere::of(directory)? else {
         return session.keep(&wanted, &options(directory.to_owned(), None));
     };
@@ -168,13 +170,15 @@ pub(crate) fn keep(
     session.look_where_it_sends(Some(kept.manifest().bytes()));
     let sender = elsewhere::to_write(directory, session.write_requests(directory))?;
     let remote = sender.unwrap_or(remote);
-    let manifest = kept.send(&remote, &target, object_bytes(), &session.progress)?;
+    let object_bytes = stated_bytes("WELTER_OBJECT_BYTES");
+    let manifest = kept.send(&remote, &target, object_bytes, &session.progress)?;
     Ok((manifest, leftovers, notes))
 }
 
-/// Bytes of an object as a test wants them. Only builds for development look.
-fn object_bytes() -> Option<u64> {
-    let stated = std::env::var("WELTER_OBJECT_BYTES").ok().filter(|_| cfg!(debug_assertions))?;
+/// Bytes of an object, or of a column in parts, as a test wants them. Only builds for development
+/// look.
+fn stated_bytes(variable: &str) -> Option<u64> {
+    let stated = std::env::var(variable).ok().filter(|_| cfg!(debug_assertions))?;
     stated.parse().ok()
 }
 

@@ -13,7 +13,7 @@ const RUN: &str = "--iterations 3 -q -o -";
 const FROM_STORAGE: &str = "--edge-memory 0 --threads 2";
 
 /// Puts the files of a graph in a directory as objects of the same names.
-fn put_directory(sandbox: &Sandbox, server: &BucketServer, folder: &str) {
+pub(crate) fn put_directory(sandbox: &Sandbox, server: &BucketServer, folder: &str) {
     for place in ["", "gen-0/"] {
         for entry in fs::read_dir(sandbox.path().join("graph").join(place)).unwrap() {
             let entry = entry.unwrap();

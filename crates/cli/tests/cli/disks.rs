@@ -4,8 +4,11 @@ use std::fs;
 
 use welter_testing::bucket::BucketServer;
 
+use crate::checkpoint::begun;
+use crate::copies::put_directory;
+use crate::interrupt::{ended, signal};
 use crate::objects::must;
-use crate::sandbox::{Sandbox, example};
+use crate::sandbox::{Ended, Sandbox, example};
 
 /// Names in a folder of a sandbox, in order.
 fn names(sandbox: &Sandbox, folder: &str) -> Vec<String> {
@@ -22,6 +25,81 @@ fn with_disks() -> Sandbox {
         fs::create_dir(sandbox.path().join(disk)).unwrap();
     }
     sandbox
+}
+
+/// Keeps a graph with a part of each column on each of the disks, as large ones have.
+fn ingest_in_parts(sandbox: &Sandbox, input: &str, graph: &str) {
+    let line = format!("ingest {input} -q -o {graph} --disk a --disk b");
+    let ended = Ended::of(sandbox.command(&line).env("WELTER_PART_BYTES", "1").output().unwrap());
+    assert_eq!(ended.code, Some(0), "welter {line}\n{}", ended.stderr);
+}
+
+#[test]
+fn large_columns_lie_on_all_disks() {
+    let sandbox = with_disks();
+    let input = example();
+    sandbox.must(&format!("ingest {input} -q -o one"));
+    ingest_in_parts(&sandbox, &input, "deb");
+    for (disk, turn) in [("a", 1), ("b", 2)] {
+        let parts = names(&sandbox, disk);
+        let kinds: Vec<&str> = parts.iter().map(|part| part.split_once('.').unwrap().1).collect();
+        let all = ["chunks", "cuts", "degrees", "edges", "ids"];
+        assert_eq!(kinds, all.map(|kind| format!("{kind}-{turn}")));
+    }
+    for run in ["pagerank --iterations 5", "bfs --source zzuf --edge-memory 0", "wcc"] {
+        let of = |graph: &str| {
+            let (algorithm, options) = run.split_once(' ').unwrap_or((run, ""));
+            sandbox.must(&format!("run {algorithm} {graph} -q -o out.csv {options}"));
+            sandbox.read("out.csv")
+        };
+        assert!(of("one") == of("deb"), "{run}");
+    }
+    let checked = sandbox.must("check deb");
+    assert!(checked.contains("264,196 edges, ") && !checked.contains("note"), "{checked}");
+    sandbox.must("remove deb");
+    assert!(["a", "b"].iter().all(|disk| names(&sandbox, disk).is_empty()));
+    // Small ones stay in one directory.
+    sandbox.must(&format!("ingest {input} -q -o deb --disk a --disk b"));
+    assert_eq!(["a", "b"].map(|disk| names(&sandbox, disk).len()), [1, 1]);
+}
+
+#[test]
+fn a_run_on_columns_over_several_disks_is_resumed_once_all_are_there() {
+    let sandbox = with_disks();
+    sandbox.must("generate rmat 12 -q -o graph.tsv");
+    ingest_in_parts(&sandbox, "graph.tsv", "graph");
+    let run = "run pagerank graph --iterations 400 -o ranks.csv";
+    sandbox.must(&format!("{run} -q"));
+    let expected = sandbox.read("ranks.csv");
+    fs::remove_file(sandbox.path().join("ranks.csv")).unwrap();
+    let child = begun(&sandbox, run);
+    signal(&child, "KILL");
+    assert_eq!(ended(child).code, None);
+    fs::rename(sandbox.path().join("b"), sandbox.path().join("gone")).unwrap();
+    let refused = sandbox.run("resume kept.run");
+    assert_eq!(refused.code, Some(70), "{}", refused.stderr);
+    assert!(refused.stderr.contains("(is its disk there?)"), "{}", refused.stderr);
+    fs::rename(sandbox.path().join("gone"), sandbox.path().join("b")).unwrap();
+    sandbox.must("resume kept.run");
+    assert!(sandbox.read("ranks.csv") == expected);
+}
+
+#[test]
+fn columns_in_parts_are_copied_into_a_bucket() {
+    let (sandbox, server) = (with_disks(), BucketServer::start().unwrap());
+    ingest_in_parts(&sandbox, &example(), "graph");
+    let expected = sandbox.must("run pagerank graph --iterations 3 -q -o -");
+    put_directory(&sandbox, &server, "box/copy");
+    assert!(server.paths().contains(&"box/copy/gen-0/ids-2".to_owned()));
+    let from_storage = "--edge-memory 0 --threads 2";
+    for more in ["", from_storage, &format!("{from_storage} --edge-cache disk:64MiB")] {
+        let line = format!("run pagerank s3://box/copy --iterations 3 -q -o - {more}");
+        assert!(must(&sandbox, &server, &line) == expected, "{more}");
+    }
+    let checked = must(&sandbox, &server, "check s3://box/copy");
+    assert!(checked.contains(": whole; 264,196 edges"), "{checked}");
+    must(&sandbox, &server, "remove s3://box/copy");
+    assert_eq!(server.paths(), [""; 0]);
 }
 
 #[test]

@@ -6,7 +6,6 @@
 //! Memory is that of a column of counts, the columns themselves, and a few slabs a worker.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use welter_store::sealed::offset_in_file;
 
 use welter_progress::{Progress, Unit};
 use welter_store::StoreError;
@@ -131,8 +130,7 @@ impl KeptGraph {
                 let (found, count) = (degrees[place], counts[place].load(Ordering::Relaxed));
                 let what =
                     format!("vertex {vertex} is said to have {found} edges, and {count} leave it");
-                let offset = offset_in_file(vertex as u64 * 4);
-                return Err(column.damaged(offset, what).into());
+                return Err(column.damaged(vertex as u64 * 4, what).into());
             }
         }
         column.end()?;

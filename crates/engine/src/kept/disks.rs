@@ -1,10 +1,13 @@
-//! A kept graph over several disks: of its files of chunks all but the first lie in directories of
-//! other disks, and links in its folder lead to them.
+//! A kept graph over several disks: of its files of chunks, and of those of each large column, all
+//! but the first lie in directories of other disks, and links in its folder lead to them.
 //!
 //! ```text
 //! DIR/gen-0/edges-0                               extents, by turns
 //!           edges-1 ─► DISK/NAME-NUMBER.edges-1   the next of them
 //!           edges-2 ─► OTHER/NAME-NUMBER.edges-2
+//!           ids                                   blocks of a large column, by turns
+//!           ids-1   ─► DISK/NAME-NUMBER.ids-1     the next of them
+//!           ids-2   ─► OTHER/NAME-NUMBER.ids-2
 //! ```
 //! A reader follows links without knowing, a copy that follows them is the same graph in one
 //! directory, and a file that was moved is found again where its link is made anew. The number of
@@ -24,31 +27,39 @@ use std::sync::Arc;
 use welter_store::io::{Faults, Volume};
 use welter_store::{StoreError, durable};
 
-use super::manifest::KeptFile;
+use super::manifest::{KeptFile, column_of};
 
 /// Beginning of the names of files of chunks; their number follows.
 const EDGES: &str = "edges-";
 /// Hexadecimal digits of the number of a graph.
 const DIGITS: usize = 16;
 
-/// The files of chunks of a graph that is being made: one in its folder, and one in each of the
-/// directories of other disks, to which links are made. `target`: where the graph will be.
+/// Name of a file of chunks.
+pub(super) fn chunks_name(turn: usize) -> String {
+    format!("{EDGES}{turn}")
+}
+
+/// Files of a graph that is being made, which are named by their turns: one in its folder, and one
+/// in each of the directories of other disks, to which links are made. `target`: where the graph
+/// will be.
 pub(super) fn lay(
     (folder, target, number): (&Path, &Path, u64),
+    named: impl Fn(usize) -> String,
     disks: &[PathBuf],
     faults: Option<&Arc<Faults>>,
 ) -> Result<Vec<PathBuf>, StoreError> {
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let mut files = vec![folder.join(format!("{EDGES}0"))];
+    let graph = target.file_name().unwrap_or_default().to_string_lossy();
+    let mut files = vec![folder.join(named(0))];
     for (disk, turn) in disks.iter().zip(1..) {
         let failed = |source| StoreError::Create { file: disk.clone(), source };
         // A link leads there from wherever the graph is opened.
         let disk = fs::canonicalize(disk).map_err(failed)?;
-        let file = disk.join(format!("{name}-{number:0DIGITS$x}.{EDGES}{turn}"));
+        let name = named(turn);
+        let file = disk.join(format!("{graph}-{number:0DIGITS$x}.{name}"));
         if fs::symlink_metadata(&file).is_ok() {
             return Err(StoreError::Create { file, source: ErrorKind::AlreadyExists.into() });
         }
-        durable::link(&folder.join(format!("{EDGES}{turn}")), &file, faults)?;
+        durable::link(&folder.join(name), &file, faults)?;
         files.push(file);
     }
     if !disks.is_empty() {
@@ -60,7 +71,7 @@ pub(super) fn lay(
 /// The files of a volume of chunks, as a manifest lists them.
 pub(super) fn listed(volume: &Volume) -> Vec<KeptFile> {
     let lengths = volume.lengths().enumerate();
-    let file = |(turn, bytes)| KeptFile { name: format!("{EDGES}{turn}"), bytes, checksum: 0 };
+    let file = |(turn, bytes)| KeptFile { name: chunks_name(turn), bytes, checksum: 0 };
     lengths.map(file).collect()
 }
 
@@ -78,6 +89,11 @@ pub(super) fn is_chunks(name: &str) -> bool {
     name.strip_prefix(EDGES).is_some_and(|turn| turn.parse::<u16>().is_ok())
 }
 
+/// Whether a file of the folder of a generation is named so.
+pub(super) fn is_of_generation(name: &str) -> bool {
+    is_chunks(name) || column_of(name).is_some()
+}
+
 /// The file that a link of a folder leads to, if both are named as ours are.
 pub(super) fn part(link: &Path) -> Option<PathBuf> {
     let name = link.file_name()?.to_str()?;
@@ -85,7 +101,7 @@ pub(super) fn part(link: &Path) -> Option<PathBuf> {
     let (graph, turn) = file.file_name()?.to_str()?.rsplit_once('.')?;
     let (_, number) = graph.rsplit_once('-')?;
     let is_number = number.len() == DIGITS && number.bytes().all(|digit| digit.is_ascii_hexdigit());
-    (is_chunks(name) && turn == name && is_number).then_some(file)
+    (is_of_generation(name) && turn == name && is_number).then_some(file)
 }
 
 /// Removes the files that links of a folder lead to.

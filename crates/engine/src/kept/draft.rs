@@ -185,7 +185,7 @@ pub(super) fn is_ours(directory: &Path, depth: usize) -> bool {
             0 if kind.is_dir() => is_generation(&name) && is_ours(&entry.path(), 1),
             0 => kind.is_file() && [super::MANIFEST, super::RATES].contains(&stem),
             _ if kind.is_symlink() => disks::part(&entry.path()).is_some(),
-            _ => kind.is_file() && (super::FILES.contains(&stem) || disks::is_chunks(stem)),
+            _ => kind.is_file() && disks::is_of_generation(stem),
         }
     })
 }

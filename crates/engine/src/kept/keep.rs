@@ -1,7 +1,8 @@
 //! Ingest into a directory that is kept.
 //!
 //! The order of writes is that of what relies on what: chunks, synced once; the columns, each a
-//! sealed file; the manifest that lists them; and last the name of the directory.
+//! sealed file, or one a disk where it is large; the manifest that lists them; and last the name of
+//! the directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,13 +14,13 @@ use welter_model::stream_wrapper::StreamWrapper;
 use welter_model::two_kinds::Keys;
 use welter_progress::Progress;
 use welter_store::header::Encoding;
-use welter_store::io::{IoOptions, Volume};
+use welter_store::io::{Faults, IoOptions, Volume};
 use welter_store::{StoreError, durable, sealed};
 
 use super::columns::ColumnWriter;
 use super::directory::{ENTRY_BYTES, entries, extents};
 use super::draft::{Draft, StaleStaging, clear};
-use super::manifest::{KIND, KeptFile, KeptIds, Manifest, VERSION, folder_elsewhere};
+use super::manifest::{KeptFile, KeptIds, Manifest, folder_elsewhere, part_name};
 use super::{CHUNKS, CUTS, DEGREES, GENERATION, INTEGERS, MANIFEST, NAMES, VERTICES, disks};
 use crate::EngineError;
 use crate::edges::graph::Graph;
@@ -34,14 +35,19 @@ use welter_store::random_number;
 const BLOCK_BITS: u32 = 12;
 /// Numbers that are written at a time.
 const PIECE: usize = 1 << 16;
+/// Bytes of a column from which on each disk has a part of it: less is written and read by one disk
+/// in the time that a file more on each of the others takes.
+const PARTS_FROM: u64 = 64 << 20;
 
 /// Where a graph is kept.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct KeepOptions {
     /// The directory, which must not be there yet.
     pub directory: PathBuf,
-    /// Directories of other disks, each of which takes its share of the chunks.
+    /// Directories of other disks, each of which takes its share of the chunks and large columns.
     pub disks: Vec<PathBuf>,
+    /// Bytes from which on a column is large: 64 MiB, unless a test says another number.
+    pub parts_from: Option<u64>,
     /// How its files are written.
     pub io: IoOptions,
     /// Where in a bucket it goes when it is whole, if it does.
@@ -87,13 +93,8 @@ pub fn settings(settings: &Settings) -> Settings {
 /// let (directory, io) = (folder.path().join("graph"), IoOptions::default());
 /// let storage = Storage { directories: vec![folder.path().to_owned()], io: io.clone() };
 /// let workers = Workers::new(plan.premises.threads)?.with_storage(storage);
-/// let options = KeepOptions {
-///     directory: directory.clone(),
-///     disks: vec![],
-///     io: io.clone(),
-///     target: None,
-///     graph: None,
-/// };
+/// let options =
+///     KeepOptions { directory: directory.clone(), io: io.clone(), ..KeepOptions::default() };
 /// kept::keep(Box::new(edges), &IdMap::Same, reading, &plan, &options, &workers, &progress)?;
 ///
 /// let kept = KeptGraph::open(&directory, &io)?;
@@ -116,7 +117,7 @@ pub fn keep(
     workers: &Workers,
     progress: &Progress,
 ) -> Result<(Manifest, StaleStaging), EngineError> {
-    let KeepOptions { directory, disks, io, target, graph } = options;
+    let KeepOptions { directory, disks, io, target, graph, .. } = options;
     let io = &plan.io(io);
     let faults = io.faults.as_ref();
     let leftovers = clear(directory);
@@ -124,7 +125,8 @@ pub fn keep(
     let folder = draft.path().join(GENERATION);
     durable::make_directory(&folder, faults)?;
     let number = graph.unwrap_or_else(random_number);
-    let files = disks::lay((&folder, directory, number), disks, faults)?;
+    let place = (&*folder, &**directory, number);
+    let files = disks::lay(place, disks::chunks_name, disks, faults)?;
     let volume = Arc::new(volume(&files, io, plan, ids)?);
     let storage = storage(&folder, disks, io);
     let target = target.as_ref().map(|to| (to, to.url().join(folder_elsewhere(0, number))));
@@ -158,12 +160,11 @@ pub fn keep(
         ids: form(ids),
         files: disks::listed(&volume),
     };
-    ColumnFiles { folder: &folder, graph: number, io }.write(&held, ids, &mut manifest)?;
+    ColumnFiles { place, options, faults }.write(&held, ids, &mut manifest)?;
     if progress.cancelled() {
         return Err(EngineError::Cancelled);
     }
-    let identity = sealed::Identity { kind: KIND, version: VERSION, graph: number, generation: 0 };
-    sealed::seal(&draft.path().join(MANIFEST), &identity, &manifest.encode(), faults)?;
+    sealed::seal(&draft.path().join(MANIFEST), &manifest.identity(), &manifest.encode(), faults)?;
     draft.publish()?;
     Ok((manifest, leftovers))
 }
@@ -208,9 +209,10 @@ fn form(ids: &IdMap) -> KeptIds {
 
 /// Writes what lies beside the chunks.
 struct ColumnFiles<'a> {
-    folder: &'a Path,
-    graph: u64,
-    io: &'a IoOptions,
+    /// Folder of the files, where the graph will be, and its number.
+    place: (&'a Path, &'a Path, u64),
+    options: &'a KeepOptions,
+    faults: Option<&'a Arc<Faults>>,
 }
 
 impl ColumnFiles<'_> {
@@ -220,7 +222,7 @@ impl ColumnFiles<'_> {
         manifest.extents = extents(&entries);
         let mut column = self.begin(CHUNKS, (entries.len() * ENTRY_BYTES) as u64)?;
         column.append(&entries)?;
-        manifest.files.push(column.commit()?);
+        manifest.files.extend(column.commit()?);
         drop(entries);
 
         let stripes = held.stripes.iter().map(|stripe| stripe.segments.start as u64);
@@ -230,17 +232,17 @@ impl ColumnFiles<'_> {
             .chain(partitions)
             .chain([held.vertices()])
             .collect();
-        manifest.files.push(self.column(CUTS, &cuts)?);
-        manifest.files.push(self.column(DEGREES, held.out_degrees())?);
+        manifest.files.extend(self.column(CUTS, &cuts)?);
+        manifest.files.extend(self.column(DEGREES, held.out_degrees())?);
         if let Some(words) = held.vertices.words() {
-            manifest.files.push(self.column(VERTICES, words)?);
+            manifest.files.extend(self.column(VERTICES, words)?);
         }
         match ids {
             IdMap::Same | IdMap::Declared | IdMap::Offset(_) => {}
-            IdMap::Sparse(ids) => manifest.files.push(self.column(INTEGERS, ids)?),
-            IdMap::NonCompact(ids) => manifest.files.push(self.column(INTEGERS, ids.named())?),
-            IdMap::Names(names) => manifest.files.push(self.names(names)?),
-            IdMap::TwoKinds(ids) => manifest.files.push(match ids.keys() {
+            IdMap::Sparse(ids) => manifest.files.extend(self.column(INTEGERS, ids)?),
+            IdMap::NonCompact(ids) => manifest.files.extend(self.column(INTEGERS, ids.named())?),
+            IdMap::Names(names) => manifest.files.extend(self.names(names)?),
+            IdMap::TwoKinds(ids) => manifest.files.extend(match ids.keys() {
                 Keys::Integers(ids, _) => self.column(INTEGERS, ids)?,
                 Keys::Names(names) => self.names(names)?,
             }),
@@ -248,22 +250,26 @@ impl ColumnFiles<'_> {
         Ok(())
     }
 
-    fn begin(&self, file: (&'static str, [u8; 8]), bytes: u64) -> Result<ColumnWriter, StoreError> {
-        ColumnWriter::create(self.folder, file, self.graph, bytes, self.io.faults.as_ref())
+    /// Begins a column of a name and kind, on all disks if it is large.
+    fn begin(&self, kind: (&'static str, [u8; 8]), bytes: u64) -> Result<ColumnWriter, StoreError> {
+        let is_large = bytes >= self.options.parts_from.unwrap_or(PARTS_FROM);
+        let disks: &[PathBuf] = if is_large { &self.options.disks } else { &[] };
+        let files = disks::lay(self.place, |turn| part_name(kind.0, turn), disks, self.faults)?;
+        ColumnWriter::create(&files, kind, (self.place.2, bytes), self.faults)
     }
 
     fn column<T: bytemuck::Pod>(
         &self,
-        file: (&'static str, [u8; 8]),
+        kind: (&'static str, [u8; 8]),
         items: &[T],
-    ) -> Result<KeptFile, StoreError> {
-        let mut column = self.begin(file, size_of_val(items) as u64)?;
+    ) -> Result<Vec<KeptFile>, StoreError> {
+        let mut column = self.begin(kind, size_of_val(items) as u64)?;
         items.chunks(PIECE).try_for_each(|piece| column.append(piece))?;
         column.commit()
     }
 
     /// Where each name ends, and then the names.
-    fn names(&self, names: &Names) -> Result<KeptFile, StoreError> {
+    fn names(&self, names: &Names) -> Result<Vec<KeptFile>, StoreError> {
         let text = names.text().as_bytes();
         let mut column = self.begin(NAMES, names.len() as u64 * 8 + text.len() as u64)?;
         let mut ends = Vec::with_capacity(PIECE);

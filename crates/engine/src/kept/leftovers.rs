@@ -20,7 +20,7 @@ use welter_store::StoreError;
 use welter_store::io::{IoOptions, Remote};
 
 use super::folder::is_numbered;
-use super::{CHUNKS, FILES, GENERATION, KeptGraph, disks};
+use super::{GENERATION, KeptGraph, disks};
 
 /// Age of the youngest object of a folder from which on the folder is left of an ingest.
 const AGE: Duration = Duration::from_hours(24);
@@ -79,8 +79,8 @@ fn folder_of(file: &Path, target: &Path) -> Option<PathBuf> {
     let folder = file.parent()?;
     let is_number = is_numbered(folder.file_name()?.to_str()?);
     let name = file.file_name()?.to_str()?;
-    let is_file = name == CHUNKS.0 || FILES.contains(&name) || disks::is_chunks(name);
-    (is_number && is_file && folder.parent() == Some(target)).then(|| folder.to_owned())
+    let is_file = is_number && disks::is_of_generation(name);
+    (is_file && folder.parent() == Some(target)).then(|| folder.to_owned())
 }
 
 /// Makes sure that all objects of a folder are there that are about to be named, after a sender
@@ -109,12 +109,14 @@ mod tests {
         let target = Path::new("s3://box/graph");
         let folder = |file: &str| folder_of(Path::new(file), target);
         let ours = "s3://box/graph/gen-0-0123456789abcdef";
-        for name in ["edges-0", "edges-17", "chunks", "ids", "vertices"] {
+        for name in ["edges-0", "edges-17", "chunks", "ids", "ids-2", "vertices"] {
             assert_eq!(folder(&format!("{ours}/{name}")), Some(ours.into()));
         }
         for other in [
             "s3://box/graph/manifest",
             "s3://box/graph/gen-0-0123456789abcdef/notes.txt",
+            "s3://box/graph/gen-0-0123456789abcdef/notes-1",
+            "s3://box/graph/gen-0-0123456789abcdef/ids-0",
             "s3://box/graph/gen-0-0123456789abcdef/more/chunks",
             "s3://box/graph/gen-0/chunks",
             "s3://box/graph/gen-0-1/chunks",

@@ -3,7 +3,6 @@
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::{Arc, OnceLock};
-use welter_store::sealed::offset_in_file;
 
 use welter_model::ids::{IdMap, Names};
 use welter_model::non_compact::NonCompact;
@@ -161,7 +160,7 @@ impl KeptGraph {
     fn end_degrees(&self, column: ColumnReader, sum: u64) -> Result<(), EngineError> {
         if sum != self.manifest.edges {
             let what = format!("degrees add up to {sum}, and not to {}", self.manifest.edges);
-            return Err(column.damaged(offset_in_file(0), what).into());
+            return Err(column.damaged(0, what).into());
         }
         Ok(column.end()?)
     }
@@ -432,7 +431,7 @@ fn integers(
     column.must_hold(count * 8)?;
     let ids: Vec<u64> = column.read_vec(count as usize)?;
     let odd = |column: &ColumnReader, place: usize, what: &str| {
-        column.damaged(offset_in_file(place as u64 * 8), format!("id {place} {what}"))
+        column.damaged(place as u64 * 8, format!("id {place} {what}"))
     };
     if let Some(place) = ids.windows(2).position(|pair| pair[0] >= pair[1]) {
         return Err(odd(&column, place + 1, "does not ascend").into());
@@ -453,7 +452,7 @@ fn names(kept: &KeptGraph, slots: u64) -> Result<Names, EngineError> {
     };
     let ends: Vec<u64> = column.read_vec(slots as usize)?;
     let odd = |column: &ColumnReader, slot: usize| -> StoreError {
-        column.damaged(offset_in_file(slot as u64 * 8), format!("name {slot} makes no sense"))
+        column.damaged(slot as u64 * 8, format!("name {slot} makes no sense"))
     };
     if !ends.is_sorted() || ends.last().copied().unwrap_or(0) != text_bytes {
         return Err(odd(&column, ends.len().saturating_sub(1)).into());

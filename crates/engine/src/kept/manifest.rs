@@ -8,12 +8,16 @@ use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
 use welter_model::edges::{Duplicates, Reading};
 use welter_store::frame::Compression;
 use welter_store::header::{Encoding, KEY_BITS};
+use welter_store::sealed::Identity;
 
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::plan::KeptShape;
 
 /// Version of the manifest, and of the files that it lists.
 pub(crate) const VERSION: u16 = 1;
+/// Version of the manifest of a graph with columns in parts. Readers of the first version alone
+/// would take such a column for one that was cut short.
+pub(super) const VERSION_OF_PARTS: u16 = 2;
 /// Kind of the sealed file that is the manifest.
 pub(crate) const KIND: [u8; 8] = *b"MANIFEST";
 /// Bytes of a manifest at most: as many files as can be named, each by 64 bytes.
@@ -32,6 +36,21 @@ const KNOWN: u16 = 127;
 const NON_COMPACT: u8 = 5;
 const TWO_KINDS_OF_INTEGERS: u8 = 6;
 const TWO_KINDS_OF_NAMES: u8 = 7;
+
+/// Names of columns: of all files of a generation but those of chunks.
+const COLUMNS: [&str; 5] = ["chunks", "cuts", "degrees", "vertices", "ids"];
+
+/// Name of a file of a column, of which those behind the first lie on other disks.
+pub(super) fn part_name(column: &str, turn: usize) -> String {
+    if turn == 0 { column.to_owned() } else { format!("{column}-{turn}") }
+}
+
+/// The column that a file of this name holds, all of it or a part.
+pub(super) fn column_of(name: &str) -> Option<&str> {
+    let (column, turn) = name.rsplit_once('-').unwrap_or((name, "1"));
+    let is_turn = turn.parse::<u16>().is_ok_and(|turn| turn > 0);
+    (is_turn && COLUMNS.contains(&column)).then_some(column)
+}
 
 /// Kinds of ids that a kept graph may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,6 +235,19 @@ impl Manifest {
     /// The file of a name.
     pub(crate) fn file(&self, name: &str) -> Option<&KeptFile> {
         self.files.iter().find(|file| file.name == name)
+    }
+
+    /// The files of a column, in the order of their turns; none, where it has no such column.
+    pub(super) fn parts(&self, column: &str) -> Vec<&KeptFile> {
+        (0..).map_while(|turn| self.file(&part_name(column, turn))).collect()
+    }
+
+    /// Identity of its file.
+    pub(super) fn identity(&self) -> Identity {
+        let is_part = |name: &str| column_of(name).is_some_and(|column| column != name);
+        let has_parts = self.files.iter().any(|file| is_part(&file.name));
+        let version = if has_parts { VERSION_OF_PARTS } else { VERSION };
+        Identity { kind: KIND, version, graph: self.graph, generation: self.generation }
     }
 
     /// The payload of the file.

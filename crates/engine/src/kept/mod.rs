@@ -9,6 +9,7 @@
 //!           degrees   the number of edges that leave each vertex                sealed
 //!           vertices  a bit a slot, unless every slot is a vertex               sealed
 //!           ids       unless the slot is the id, or nearly so                   sealed
+//!           ids-1     more of it on another disk, as of any large column         sealed
 //! DIR/rates           how fast the device is, if that was measured              sealed
 //! ```
 //! In a bucket the same files are objects (see `send`), and a path is a URL; a copy that another
@@ -82,8 +83,6 @@ use crate::plan::{KeptShape, Layout, Plan, Settings};
 const MANIFEST: &str = "manifest";
 /// Name of the file with the rates of the device.
 const RATES: &str = "rates";
-/// Names of files in it, but for those of chunks.
-const FILES: [&str; 5] = ["chunks", "cuts", "degrees", "vertices", "ids"];
 
 const CHUNKS: (&str, [u8; 8]) = ("chunks", *b"CHUNKDIR");
 const CUTS: (&str, [u8; 8]) = ("cuts", *b"CUTS    ");
@@ -144,9 +143,11 @@ impl KeptGraph {
     pub fn open(path: &Path, io: &IoOptions) -> Result<Self, EngineError> {
         let file = path.join(MANIFEST);
         let mut reader = SealedReader::open_in(io, &file, manifest::KIND)?;
-        reader.is_version(manifest::VERSION)?;
-        let payload = reader.read_rest(manifest::BYTES_MAX)?;
         let identity = reader.identity();
+        if identity.version != manifest::VERSION {
+            reader.is_version(manifest::VERSION_OF_PARTS)?;
+        }
+        let payload = reader.read_rest(manifest::BYTES_MAX)?;
         let manifest = Manifest::decode((identity.graph, identity.generation), &payload).map_err(
             |(offset, what)| StoreError::Damaged {
                 file,
@@ -205,7 +206,8 @@ impl KeptGraph {
 
     /// Bytes that its ids take in memory, at most.
     pub fn ids_bytes(&self) -> u64 {
-        self.manifest.file(INTEGERS.0).map_or(0, |file| file.bytes)
+        let files = self.manifest.parts(INTEGERS.0);
+        files.iter().map(|file| file.bytes).fold(0, u64::saturating_add)
     }
 
     /// Plans a run.
@@ -332,7 +334,7 @@ impl KeptGraph {
         let vertices = Vertices::of_words(slots, words);
         if vertices.count() != count || end > slots {
             let what = format!("{} vertices below {end} are none of the graph", vertices.count());
-            return Err(column.damaged(offset_in_file(0), what).into());
+            return Err(column.damaged(0, what).into());
         }
         column.end()?;
         Ok(vertices)
@@ -362,7 +364,7 @@ impl KeptGraph {
             || !narrow
         {
             let what = "stripes or partitions do not cut the graph".to_owned();
-            return Err(column.damaged(offset_in_file(0), what).into());
+            return Err(column.damaged(0, what).into());
         }
         column.end()?;
         Ok((segments, bounds))

@@ -27,8 +27,8 @@ use welter_store::{StoreError, durable};
 
 use super::columns::ColumnWriter;
 use super::directory::{Directory, ENTRY_BYTES};
-use super::manifest::{KIND, KeptFile, Manifest, VERSION};
-use super::{CHUNKS, KeptGraph, MANIFEST, leftovers};
+use super::manifest::{KeptFile, Manifest, column_of};
+use super::{CHUNKS, KeptGraph, MANIFEST, disks, leftovers};
 use crate::EngineError;
 use crate::machine::arena::SLAB_BYTES;
 
@@ -93,7 +93,8 @@ impl KeptGraph {
         };
         let (volume, lengths) = self.volume(&self.io)?;
         let mut directory = self.directory(&lengths)?;
-        manifest.files.retain(|file| !file.name.starts_with("edges-") && file.name != CHUNKS.0);
+        let is_anew = |name: &str| disks::is_chunks(name) || column_of(name) == Some(CHUNKS.0);
+        manifest.files.retain(|file| !is_anew(&file.name));
         let read = |place: Place, memory: &mut Pages| volume.read_at_once(place, memory);
         let most = object_bytes.unwrap_or(OBJECT_BYTES);
         let objects = send_edges((&mut directory, most), &folder, &mut sent, &read, &mut step)?;
@@ -102,10 +103,10 @@ impl KeptGraph {
         let anew = self.path.join(ANEW).join(CHUNKS.0);
         send_file(&anew, &folder.join(CHUNKS.0), &mut sent, &mut step)?;
         for file in &manifest.files {
-            let from = self.folder().join(&file.name);
+            let from = disks::place(&self.folder(), &file.name);
             send_file(&from, &folder.join(&file.name), &mut sent, &mut step)?;
         }
-        manifest.files.splice(0..0, objects.into_iter().chain([chunks]));
+        manifest.files.splice(0..0, objects.into_iter().chain(chunks));
         let bytes = Self::sealed(&manifest)?;
         step(0)?;
         let names = manifest.files.iter().map(|file| file.name.clone());
@@ -119,21 +120,19 @@ impl KeptGraph {
     }
 
     /// Writes the directory of chunks anew, beside the graph.
-    fn chunks_anew(&self, directory: &Directory) -> Result<KeptFile, StoreError> {
+    fn chunks_anew(&self, directory: &Directory) -> Result<Vec<KeptFile>, StoreError> {
         let folder = self.path.join(ANEW);
         durable::make_directory(&folder, None)?;
         let bytes = (directory.entries.len() * ENTRY_BYTES) as u64;
-        let mut column =
-            ColumnWriter::create(&folder, CHUNKS, self.manifest.graph, bytes, self.faults())?;
+        let (files, graph) = ([folder.join(CHUNKS.0)], self.manifest.graph);
+        let mut column = ColumnWriter::create(&files, CHUNKS, (graph, bytes), self.faults())?;
         column.append(&directory.entries)?;
         column.commit()
     }
 
     /// The bytes of a manifest as they lie in its file.
     fn sealed(manifest: &Manifest) -> Result<Vec<u8>, StoreError> {
-        let graph = manifest.graph;
-        let identity = sealed::Identity { kind: KIND, version: VERSION, graph, generation: 0 };
-        sealed::sealed_bytes(&identity, &manifest.encode())
+        sealed::sealed_bytes(&manifest.identity(), &manifest.encode())
     }
 }
 

@@ -111,8 +111,8 @@ impl Memory {
         let (list, ids) = self.input_as(graph, ids);
         let plan = self.plan(graph, reading, Layout::kept())?;
         let list: Box<dyn EdgeStream> = Box::new(list);
-        let (directory, target, io) = (folder.graph(), None, IoOptions::default());
-        let options = KeepOptions { directory, disks: vec![], io: io.clone(), target, graph: None };
+        let (directory, io) = (folder.graph(), IoOptions::default());
+        let options = KeepOptions { directory, io: io.clone(), ..KeepOptions::default() };
         let workers = workers(plan.premises.threads);
         kept::keep(list, &ids, reading, &plan, &options, workers, &Progress::new())?;
         KeptGraph::open(&folder.graph(), &io)

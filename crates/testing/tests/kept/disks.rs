@@ -7,6 +7,7 @@ use std::process::Command;
 use proptest::prelude::*;
 use welter_engine::EngineError;
 use welter_engine::kept::{self, KeptGraph, is_kept};
+use welter_model::ids::{IdMap, Names};
 use welter_progress::{FailureKind, Progress};
 use welter_store::io::{Call, Fault, Faults, IoMode, IoOptions};
 use welter_testing::executors::{Folder, workers};
@@ -44,6 +45,154 @@ fn input(slots: u32, edges: usize, seed: u64) -> Input {
 
 fn small() -> Input {
     input(9000, 800, 6)
+}
+
+/// The input, to be kept with a part of each column on each disk.
+fn parted(input: Input) -> Input {
+    Input { parts_from: Some(1), ..input }
+}
+
+/// Graphs that have, together, all columns, the larger ones of several blocks.
+fn with_columns() -> [Input; 3] {
+    let slots: u32 = 6 << 17;
+    let ids = (0..u64::from(slots)).map(|slot| slot * 3).collect();
+    let text: Vec<String> = (0..slots).map(|slot| format!("vertex {slot:06}")).collect();
+    let text: Names = text.iter().map(String::as_str).collect();
+    [
+        Input { ids: IdMap::Sparse(ids), ..input(slots, 4000, 9) },
+        Input { ids: IdMap::Names(text), ..input(slots, 4000, 10) },
+        small(),
+    ]
+}
+
+/// Payload of a sealed file, as `docs/format.md` draws it.
+fn payload(file: &Path) -> Vec<u8> {
+    let bytes = fs::read(file).unwrap();
+    let blocks = bytes[64..].chunks((1 << 20) + 4);
+    blocks.flat_map(|block| &block[..block.len() - 4]).copied().collect()
+}
+
+/// Payload of a column over three files, a block of each by turns.
+fn payload_of(files: &[PathBuf; 3]) -> Vec<u8> {
+    let payloads = files.each_ref().map(|file| payload(file));
+    let blocks = payloads.each_ref().map(|payload| payload.chunks(1 << 20).collect::<Vec<_>>());
+    let turns = blocks.iter().map(Vec::len).max().unwrap();
+    let mut all = Vec::new();
+    for turn in 0..turns {
+        for block in blocks.iter().filter_map(|blocks| blocks.get(turn)) {
+            all.extend_from_slice(block);
+        }
+    }
+    all
+}
+
+#[test]
+fn columns_over_several_disks_are_those_of_one() {
+    for input in with_columns() {
+        let (one, several) = (Folder::new(), Folder::new());
+        let (some, others) = (Disks::new(2), Disks::new(2));
+        let io = IoOptions::default();
+        let plain = input.keep_on(one.graph(), some.paths(), &io, Some(7)).unwrap();
+        let input = parted(input);
+        let listed = input.keep_on(several.graph(), others.paths(), &io, Some(7)).unwrap();
+        let [here, there] = [&one, &several].map(|folder| folder.graph().join("gen-0"));
+        let columns = plain.files.iter().filter(|file| !file.name.starts_with("edges-"));
+        let mut parts = 0_usize;
+        for name in columns.map(|file| &file.name) {
+            let names = [name.clone(), format!("{name}-1"), format!("{name}-2")];
+            let lists = |name: &String| listed.files.iter().any(|file| file.name == *name);
+            assert!(names.iter().all(lists), "{names:?}");
+            assert!(fs::symlink_metadata(there.join(&names[2])).unwrap().is_symlink());
+            let files = names.map(|name| there.join(name));
+            assert!(payload_of(&files) == payload(&here.join(name)), "{name}");
+            parts += 2;
+        }
+        assert_eq!(others.files().len(), 2 + parts);
+        assert_eq!(listed.files.len(), plain.files.len() + parts);
+        // Only a graph with such columns is refused by earlier readers.
+        let versions = [&one, &several].map(|it| fs::read(it.graph().join("manifest")).unwrap()[8]);
+        assert_eq!(versions, [1, 2]);
+        let [plain, found] = [&one, &several].map(|folder| check(&folder.graph()).unwrap());
+        assert_eq!((found.edges, found.files), (plain.edges, plain.files + parts as u64));
+        assert_eq!(found.foreign, [""; 0]);
+        assert!(answer(&one.graph()).unwrap() == answer(&several.graph()).unwrap());
+        let kept = KeptGraph::open(&several.graph(), &io).unwrap();
+        assert!(kept.ids().unwrap() == input.ids);
+        kept::remove(&several.graph()).unwrap();
+        assert!(others.files().is_empty() && !several.graph().exists());
+        assert!(check(&one.graph()).is_ok());
+    }
+}
+
+/// A graph with columns of several blocks on two other disks.
+fn spread_columns() -> (Folder, Disks) {
+    let (folder, disks) = (Folder::new(), Disks::new(2));
+    let [input, ..] = with_columns();
+    let io = IoOptions::default();
+    parted(input).keep_on(folder.graph(), disks.paths(), &io, None).unwrap();
+    (folder, disks)
+}
+
+#[test]
+fn damage_in_a_part_of_a_column_names_the_part() {
+    let (folder, disks) = spread_columns();
+    let expected = answer(&folder.graph()).unwrap();
+    let is_part = |part: &PathBuf| !part.to_str().unwrap().contains(".edges-");
+    let parts: Vec<PathBuf> = disks.files().into_iter().filter(is_part).collect();
+    assert_eq!(parts.len(), 8);
+    for part in &parts {
+        let (name, whole) = (part.to_str().unwrap(), fs::read(part).unwrap());
+        let named = |what: &str| names(&check(&folder.graph()).expect_err(what), name, what);
+        for place in [20, whole.len() / 2, whole.len() - 1] {
+            let mut flipped = whole.clone();
+            flipped[place] ^= 4;
+            fs::write(part, &flipped).unwrap();
+            named("a flipped bit");
+        }
+        fs::write(part, &whole[..whole.len() - 1]).unwrap();
+        named("a part cut short");
+        fs::write(part, [&whole[..], &[0; 4]].concat()).unwrap();
+        named("a part that is too long");
+        fs::remove_file(part).unwrap();
+        named("a missing part");
+        let text = answer(&folder.graph()).unwrap_err().to_string();
+        assert!(text.contains(name) && text.contains("gen-0 leads to it"), "{text}");
+        fs::write(part, &whole).unwrap();
+    }
+    // Parts in each other's place, of which each is whole.
+    for column in [".ids-", ".degrees-"] {
+        let both: Vec<&PathBuf> =
+            parts.iter().filter(|part| part.to_str().unwrap().contains(column)).collect();
+        let [one, other] = [both[0], both[1]].map(|part| fs::read(part).unwrap());
+        assert!(one.len() == other.len() && one.len() > 1 << 20);
+        fs::write(both[0], &other).unwrap();
+        fs::write(both[1], &one).unwrap();
+        names(&check(&folder.graph()).unwrap_err(), column, "parts in each other's place");
+        names(&answer(&folder.graph()).unwrap_err(), column, "parts in each other's place");
+        fs::write(both[0], &one).unwrap();
+        fs::write(both[1], &other).unwrap();
+    }
+    assert!(answer(&folder.graph()).unwrap() == expected);
+}
+
+#[test]
+fn parts_of_columns_may_lie_beside_each_other() {
+    let (folder, disks) = spread_columns();
+    let expected = answer(&folder.graph()).unwrap();
+    let entries = fs::read_dir(folder.graph().join("gen-0")).unwrap();
+    let links = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_symlink());
+    for link in links.collect::<Vec<_>>() {
+        let bytes = fs::read(&link).unwrap();
+        fs::remove_file(&link).unwrap();
+        fs::write(&link, bytes).unwrap();
+    }
+    for part in disks.files() {
+        fs::remove_file(part).unwrap();
+    }
+    assert_eq!(check(&folder.graph()).unwrap().foreign, [""; 0]);
+    assert!(answer(&folder.graph()).unwrap() == expected);
+    kept::remove(&folder.graph()).unwrap();
+    assert!(!folder.graph().exists());
 }
 
 proptest! {
@@ -169,7 +318,8 @@ fn a_call_that_fails_leaves_nothing_on_any_disk() {
                 None => Faults::nth(nth, fault),
                 Some(call) => Faults::nth_of(call, nth, fault),
             };
-            let done = small().keep_on(folder.graph(), disks.paths(), &io(faults.clone()), None);
+            let (input, io) = (parted(small()), io(faults.clone()));
+            let done = input.keep_on(folder.graph(), disks.paths(), &io, None);
             if !faults.fired() {
                 assert!(done.is_ok(), "{nth} calls: {done:?}");
                 break;
@@ -197,7 +347,7 @@ fn a_kill_leaves_nothing_on_any_disk_once_the_next_ingest_has_cleared_it() {
     if let [Ok(nth), Ok(graph), Ok(disks)] = KILLED.map(std::env::var) {
         let faults = Faults::nth(nth.parse().unwrap(), Fault::Kill);
         let disks = disks.split(':').map(PathBuf::from).collect();
-        small().keep_on(graph.into(), disks, &io(faults), None).unwrap();
+        parted(small()).keep_on(graph.into(), disks, &io(faults), None).unwrap();
         return;
     }
     let mut left = 0;
@@ -230,7 +380,8 @@ fn a_kill_leaves_nothing_on_any_disk_once_the_next_ingest_has_cleared_it() {
 #[test]
 fn a_graph_is_removed_from_all_disks_and_nothing_else_is() {
     let (folder, disks) = (Folder::new(), Disks::new(2));
-    let keep = || small().keep_on(folder.graph(), disks.paths(), &IoOptions::default(), None);
+    let (input, io) = (parted(small()), IoOptions::default());
+    let keep = || input.keep_on(folder.graph(), disks.paths(), &io, None);
     keep().unwrap();
     let mine = folder.graph().join("gen-0/notes.txt");
     fs::write(&mine, "mine").unwrap();

@@ -27,6 +27,8 @@ pub(crate) struct Input {
     pub(crate) ids: IdMap,
     pub(crate) reading: Reading,
     pub(crate) settings: Settings,
+    /// Bytes from which on a column lies on all disks, where that is not as usual.
+    pub(crate) parts_from: Option<u64>,
 }
 
 impl Input {
@@ -45,7 +47,8 @@ impl Input {
             list.push(pairs, weights);
         }
         let settings = Settings { threads: Some(2), ..Settings::default() };
-        Self { list, ids: IdMap::Same, reading: Reading::default(), settings }
+        let (ids, reading) = (IdMap::Same, Reading::default());
+        Self { list, ids, reading, settings, parts_from: None }
     }
 
     fn shape(&self) -> Shape {
@@ -78,7 +81,8 @@ impl Input {
     ) -> Result<Manifest, EngineError> {
         let settings = kept::settings(&self.settings);
         let plan = Plan::new(self.shape(), Layout::kept(), &settings, &MACHINE)?;
-        let options = KeepOptions { directory, disks, io: io.clone(), target: None, graph };
+        let (parts_from, io) = (self.parts_from, io.clone());
+        let options = KeepOptions { directory, disks, parts_from, io, target: None, graph };
         let list: Box<dyn EdgeStream> = Box::new(self.list.clone());
         let workers = workers(plan.premises.threads);
         kept::keep(list, &self.ids, self.reading, &plan, &options, workers, &Progress::new())

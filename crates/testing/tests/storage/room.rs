@@ -120,13 +120,8 @@ fn the_state_of_a_run_takes_what_its_plan_says() {
         };
         let settings = Settings { threads: Some(2), stripe_bits: Some(13), ..Settings::default() };
         let plan = Plan::new(shape, Layout::kept(), &kept::settings(&settings), &MACHINE).unwrap();
-        let options = KeepOptions {
-            directory: place.clone(),
-            disks: vec![],
-            io: io.clone(),
-            target: None,
-            graph: None,
-        };
+        let options =
+            KeepOptions { directory: place.clone(), io: io.clone(), ..KeepOptions::default() };
         let (workers, reading) = (Workers::new(2).unwrap(), Reading::default());
         let storage = Storage { directories: vec![directory.path().to_owned()], io: io.clone() };
         let (workers, progress) = (workers.with_storage(storage), Progress::new());
