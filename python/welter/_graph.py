@@ -167,7 +167,7 @@ class Graph:
         memory : bytes that may be used, or text such as ``"2GiB"``
         threads : one a core if None
         scratch : directories for temporary files, where a graph for a bucket is made, too
-        disk : directories of other disks, each of which takes its share of the edges;
+        disk : directories of other disks, each of which takes its share of the graph;
             :func:`remove` removes a graph from all of them
         encoding, compression : how edges are kept, as of :func:`pagerank`; None: as
             ``welter ingest`` keeps them
