@@ -82,6 +82,21 @@ pub struct Footprint {
     pub disk: Vec<(&'static str, u64)>,
     /// Bytes that it sends to others in an iteration that streams all edges.
     pub sent_bytes: u64,
+    /// Bytes that its disk gives in such an iteration.
+    pub read_bytes: u64,
+    /// Bytes that its disk takes in such an iteration.
+    pub written_bytes: u64,
+}
+
+/// Bytes a second that a machine moves, as they were measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// From its disk.
+    pub read: f64,
+    /// To its disk.
+    pub write: f64,
+    /// To other machines.
+    pub network: f64,
 }
 
 impl Footprint {
@@ -93,6 +108,17 @@ impl Footprint {
     /// Bytes on its disk in all.
     pub fn disk_bytes(&self) -> u64 {
         self.disk.iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// Bytes from and to its disk in an iteration that streams all edges.
+    pub fn moved_bytes(&self) -> u64 {
+        self.read_bytes + self.written_bytes
+    }
+
+    /// Seconds of such an iteration, as long as the slower of disk and network takes.
+    pub fn iteration_seconds(&self, rates: &Rates) -> f64 {
+        let disk = self.read_bytes as f64 / rates.read + self.written_bytes as f64 / rates.write;
+        disk.max(self.sent_bytes as f64 / rates.network)
     }
 }
 
@@ -138,10 +164,13 @@ impl Settings {
         let partitions = self.cut()?.partitions;
         let (count, width) = (u64::from(partitions.count()), partitions.width());
         let cut = Cut { count, width, of: *self };
+        let [read_bytes, written_bytes] = cut.moved(demand);
         Some(Footprint {
             memory: cut.memory(demand),
             disk: cut.disk(demand),
             sent_bytes: cut.sent(demand),
+            read_bytes,
+            written_bytes,
         })
     }
 }
@@ -267,7 +296,7 @@ impl Cut {
     fn sent(&self, demand: &Demand) -> u64 {
         let Demand { widths, .. } = demand;
         let (edges, machines) = (self.own_edges(demand), self.machines());
-        let set = self.of.vertices.div_ceil(machines) * widths.vertex;
+        let set = self.own_set(widths);
         let mut bytes = edges * widths.edge;
         // Sets come to where they are applied, and go back, to two machines where they are copied.
         let [of_edges, of_vertices] = self.times();
@@ -275,23 +304,49 @@ impl Cut {
         if self.of.edges != Edges::Fixed {
             bytes += (of_edges - 1) * edges * widths.edge;
         }
-        bytes += if self.by_cells() {
-            // All sets come to each partition.
-            set * self.count
-        } else {
-            set
-        };
-        if self.has_update_bins() {
-            // To where they wait, and from there.
-            let most = if widths.combines {
-                // A record for each vertex of each chunk that has an edge to it.
-                edges.min(self.of.vertices * edges.div_ceil(u64::from(self.of.chunk_records)))
-            } else {
-                edges
-            };
-            bytes += 2 * most * (4 + widths.record);
-        }
+        // To where they wait, and from there.
+        bytes += self.streamed_sets(widths) + 2 * self.waiting_updates(demand);
         (u128::from(bytes) * u128::from(machines - 1) / u128::from(machines)) as u64
+    }
+
+    /// Bytes that a disk gives, and those that it takes, in an iteration.
+    fn moved(&self, demand: &Demand) -> [u64; 2] {
+        let Demand { widths, .. } = demand;
+        let (edges, set) = (self.own_edges(demand) * widths.edge, self.own_set(widths));
+        let updates = self.waiting_updates(demand);
+        let [of_edges, of_vertices] = self.times();
+        let rewritten = if self.of.edges == Edges::Fixed { 0 } else { of_edges * edges };
+        // Sets come to where they are applied too.
+        let read = edges + set + self.streamed_sets(widths) + updates;
+        [read, of_vertices * set + rewritten + updates]
+    }
+
+    /// Bytes of the vertex sets of a machine.
+    fn own_set(&self, widths: &Widths) -> u64 {
+        self.of.vertices.div_ceil(self.machines()) * widths.vertex
+    }
+
+    /// Bytes of the vertex sets of a machine, as often as they come to where edges are streamed:
+    /// where these lie by cells, to each partition.
+    fn streamed_sets(&self, widths: &Widths) -> u64 {
+        let set = self.own_set(widths);
+        if self.by_cells() { set * self.count } else { set }
+    }
+
+    /// Bytes of the updates of a machine that wait on storage.
+    fn waiting_updates(&self, demand: &Demand) -> u64 {
+        if !self.has_update_bins() {
+            return 0;
+        }
+        let Demand { widths, .. } = demand;
+        let edges = self.own_edges(demand);
+        let most = if widths.combines {
+            // A record for each vertex of each chunk that has an edge to it.
+            edges.min(self.of.vertices * edges.div_ceil(u64::from(self.of.chunk_records)))
+        } else {
+            edges
+        };
+        most * (4 + widths.record)
     }
 }
 
@@ -358,6 +413,20 @@ mod tests {
         assert!(none[0] < vertices[0] && vertices[0] < both[0], "disk");
         assert!(none[1] < vertices[1] && vertices[1] == both[1], "network of fixed edges");
         assert!(none[2] == vertices[2] && none[2] == both[2], "memory");
+    }
+
+    #[test]
+    fn an_iteration_takes_as_long_as_the_slower_of_disk_and_network() {
+        let of = |route| settings(2, route).footprint(&demand(1 << 28)).unwrap();
+        let [fold, spill] = [Route::Fold, Route::Spill].map(of);
+        assert!(fold.read_bytes > RANKS.edge << 27, "all edges are read");
+        assert!(spill.written_bytes > fold.written_bytes, "updates wait on storage");
+        let rates = Rates { read: 1e9, write: 5e8, network: 1e12 };
+        let disk = fold.read_bytes as f64 / 1e9 + fold.written_bytes as f64 / 5e8;
+        assert!((fold.iteration_seconds(&rates) - disk).abs() < 1e-9 * disk);
+        let rates = Rates { network: 1e6, ..rates };
+        let network = fold.sent_bytes as f64 / 1e6;
+        assert!((fold.iteration_seconds(&rates) - network).abs() < 1e-9 * network);
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub use credentials::{Credentials, Trust};
 pub use disk::folder::{Folder, Parts, Unread};
 pub use disk::stale::{is_used, sweep};
 pub use error::ClusterError;
-pub use footprint::{Demand, Footprint, Widths, writing_bytes};
+pub use footprint::{Demand, Footprint, Rates, Widths, writing_bytes};
 pub use host::Host;
 pub use join::{Files, MakeOne, decline, join};
 pub use leaving::remove_files;

@@ -46,6 +46,13 @@ impl Costs {
     }
 }
 
+impl Transport {
+    /// Bytes a second that a core sends and another one receives, as they were measured.
+    pub fn bytes_per_second(self) -> f64 {
+        1e9 / Costs::of(Some(self)).byte
+    }
+}
+
 /// Load of a sub-range on one sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {

@@ -41,6 +41,9 @@ const CHUNK_EDGES_MIN: usize = 1 << 12;
 /// How often bins are halved at most.
 const HALVINGS: u32 = 5;
 
+/// Bytes that a budget grows by at least while one is looked for in which all updates have room.
+const LEAST_STEP: u64 = 4 << 10;
+
 /// Demands of a run on its machines together.
 #[derive(Clone, Copy)]
 pub struct Demand<'k> {
@@ -84,6 +87,22 @@ impl Settings {
             edge_bytes: (left - for_updates).min(self.edge_bytes),
             ..settings.clone()
         })
+    }
+
+    /// Settings like these, with which a machine keeps a budget whatever comes: updates that wait
+    /// for their group have room where those of all vertices come to one machine.
+    ///
+    /// # Errors
+    /// With the next larger budget that may do.
+    pub fn surely_within(self, budget: u64, demand: &Demand<'_>) -> Result<Self, u64> {
+        let found = self.within(budget, demand)?;
+        let all = demand.grouped_all().saturating_mul(demand.machines as u64);
+        let lacking = if demand.groups() { all.saturating_sub(found.grouped_bytes) } else { 0 };
+        if lacking == 0 {
+            return Ok(found);
+        }
+        // Updates have half of what is left, of which the allocator takes a ninth.
+        Err(budget.saturating_add(lacking.saturating_mul(9) / 4).saturating_add(LEAST_STEP))
     }
 
     /// Settings with bins that were halved so often, no edges in memory, and the least room for
@@ -136,6 +155,9 @@ impl Settings {
             memory,
             disk: vec![("edges", demand.packed() - packed), ("checkpoints", 2 * kept)],
             sent_bytes: to_others as u64 * message,
+            read_bytes: demand.packed() - packed,
+            // Checkpoints take a twentieth of the time at most.
+            written_bytes: 0,
         }
     }
 
@@ -247,6 +269,30 @@ mod tests {
                 assert!(found.edge_bytes >= demand.packed(), "all edges are in memory");
             }
         }
+    }
+
+    #[test]
+    fn updates_of_all_machines_have_room_where_that_is_wanted() {
+        let [merged, grouped] = kernels();
+        let all = Settings { sub_ranges: 2, ..Settings::default() };
+        let demand_of = |kernel| demand(kernel, 3);
+        let least = all.clone().within(0, &demand_of(&merged)).unwrap_err();
+        let found = all.clone().surely_within(least, &demand_of(&merged)).unwrap();
+        assert_eq!(found.grouped_bytes, u64::MAX, "nothing waits for its group");
+        let demand = demand_of(&grouped);
+        let mut budget = all.clone().within(0, &demand).unwrap_err();
+        assert!(all.clone().within(budget, &demand).is_ok());
+        let found = loop {
+            match all.clone().surely_within(budget, &demand) {
+                Ok(found) => break found,
+                Err(need) => {
+                    assert!(need > budget);
+                    budget = need;
+                }
+            }
+        };
+        assert!(found.grouped_bytes >= 3 * demand.grouped_all());
+        assert!(found.footprint(&demand).memory_bytes() <= budget);
     }
 
     #[test]

@@ -171,9 +171,7 @@ impl Job {
         input: MakeInput,
         settings: Settings,
     ) -> Result<Self, &'static str> {
-        if kernel.shape().record() > messages::RECORD_BYTES_MAX {
-            return Err("an update is longer than a message may be");
-        }
+        Self::check(&kernel)?;
         Ok(Self {
             kernel,
             vertices,
@@ -182,6 +180,17 @@ impl Job {
             #[cfg(test)]
             planted: None,
         })
+    }
+
+    /// Checks that messages can carry the updates of a program.
+    ///
+    /// # Errors
+    /// When they are longer than messages may be.
+    pub fn check(kernel: &FoldKernel) -> Result<(), &'static str> {
+        if kernel.shape().record() > messages::RECORD_BYTES_MAX {
+            return Err("an update is longer than a message may be");
+        }
+        Ok(())
     }
 
     /// Bytes of a vertex in the result: the value, and a flag.
