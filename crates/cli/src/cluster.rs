@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use welter_cluster::host::Finished;
-use welter_cluster::send::{self, Transport};
+use welter_cluster::send;
 use welter_cluster::{
     BatchCounter, ClusterError, Merged, PartWriter, Processes, Reach, RequestCounter, Run,
     Settings, Share, Task, own_edges, serve,
@@ -23,7 +23,6 @@ use welter_model::table::{Column, Columns, Table, VertexColumn};
 use welter_model::with_sides::WithSides;
 use welter_objects::Traffic;
 use welter_progress::Progress;
-use welter_protocol::config::Route;
 use welter_protocol::ids::Bytes;
 use welter_worker::{Input, Partitioning};
 
@@ -31,12 +30,13 @@ use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::{
     ClusterGraph, ClusterProgram, Decoder, Finding, MachinesOutcome,
 };
-use crate::args::{Cluster, ResourceArgs, RouteArg, RunOptions, Seat};
+use crate::args::{Cluster, MachineRoute, ResourceArgs, RunOptions, Seat};
 use crate::argv;
-use crate::cluster_options::{bias, copies, route, sending, threads, unfit};
+use crate::cluster_options::{sending, settings, threads, transport_name, unfit};
 use crate::cluster_parts::{Looked, Parted, Parts, PartsAt, watched};
-use crate::cluster_plan::MachinePlan;
+use crate::cluster_plan::{MachinePlan, Premises};
 use crate::cluster_report::Machines;
+use crate::cluster_routes::{RouteChoice, choose};
 use crate::contents;
 use crate::failure::Failure;
 use crate::finite;
@@ -78,6 +78,8 @@ pub(crate) struct ProcessRole {
     pub(crate) rank: Option<usize>,
     /// Whether it writes the result, with the ids of the vertices.
     pub(crate) writes: bool,
+    /// Whether machines have the route that it chooses, and do not choose.
+    pub(crate) tells: bool,
 }
 
 /// A graph, and what is to be done with it.
@@ -101,9 +103,8 @@ pub(crate) struct Job {
     /// Where machines write the result, if they do.
     parts: Option<PartsAt>,
     program: ClusterProgram,
-    settings: Settings,
-    /// Footprint of machines, as far as that is known.
-    pub(crate) plan: Option<MachinePlan>,
+    /// Route of machines, with their settings and their plan.
+    pub(crate) choice: RouteChoice,
     /// Machines that send messages.
     messages: Option<send::Job>,
     notes: Vec<String>,
@@ -140,17 +141,7 @@ impl Job {
             Some(_) => contents::of(&*listed, &ids, &algorithm.tables())?,
         };
         let reading = algorithm.ways().of(reading, loaded.undirected);
-        // An algorithm that merges parallel edges itself does so on a cluster too, at less cost.
-        let merged = args
-            .graph
-            .drop_duplicates
-            .and_then(|_| Merged::new(&listed, (reading, weighs), machines));
-        let is_weighed = if merged.is_some() { algorithm.weighs() } else { weighs };
-        let edges: Arc<dyn EdgeStream> = match merged {
-            Some(merged) => Arc::new(merged),
-            None => listed.clone(),
-        };
-        let weighted = is_weighed && edges.weighted();
+        let (edges, weighted) = read_edges(algorithm, args, &listed, (reading, weighs, machines));
         let graph = ClusterGraph {
             ids: &ids,
             vertices,
@@ -161,15 +152,18 @@ impl Job {
             session,
         };
         let program = algorithm.on_cluster(&graph)?;
-        let settings = settings(args, &program, (machines, vertices))?;
         let reading = program.reading(reading);
-        let sends = args.resources.route == Some(RouteArg::Send);
-        let (graph, parts) = ((&*edges, &*listed, reading), PartsAt::of(&args.output)?);
-        let (writes, held) = writing(place, parts.is_some(), &settings);
-        let sent = sends.then(|| sending(args));
-        let plan =
-            MachinePlan::of(settings, sent, &program, graph, (&ids, held), args.resources.memory)?;
-        let settings = plan.as_ref().map_or(settings, |plan| plan.settings);
+        let premises = Premises {
+            settings: settings(args, &program, (machines, vertices)),
+            sending: sending(args),
+            program: &program,
+            edges: [&*edges, &*listed],
+            reading,
+        };
+        let parts = PartsAt::of(&args.output)?;
+        let (writes, held) = writing(place, parts.is_some(), &premises.settings);
+        let choice = choose(&premises, (args, session), place.tells, (&ids, held))?;
+        let sends = choice.route == MachineRoute::Send;
         // A machine that sends messages reads several shares of all edges.
         let (edges, share) =
             if sends { (edges, (0, 1)) } else { shared(edges, listed, (place.rank, machines))? };
@@ -186,8 +180,7 @@ impl Job {
             is_checked: algorithm.weighs() || !algorithm.tables().is_empty(),
             parts,
             program,
-            settings,
-            plan,
+            choice,
             messages: None,
             notes: loaded.notes,
             objects: session.objects_before(),
@@ -199,7 +192,7 @@ impl Job {
 
     /// The job of machines that send messages, if the program has updates that can be messages.
     fn sending(&self, algorithm: &dyn Algorithm, args: &RunOptions) -> Result<send::Job, Failure> {
-        let planned = self.plan.as_ref().and_then(|plan| plan.sending.clone());
+        let planned = self.choice.plan.as_ref().and_then(|plan| plan.sending.clone());
         let settings = planned.unwrap_or_else(|| sending(args));
         let name = algorithm.entry().name;
         let cannot = |why: &str| {
@@ -227,8 +220,9 @@ impl Job {
     }
 
     pub(crate) fn run(&self) -> Result<(Run, Partitioning), Failure> {
-        let cut = self.settings.cut().ok_or_else(|| Failure::bug("a vertex fits"))?;
-        let config = Arc::new(self.settings.config(&cut));
+        let settings = &self.choice.settings;
+        let cut = settings.cut().ok_or_else(|| Failure::bug("a vertex fits"))?;
+        let config = Arc::new(settings.config(&cut));
         // All words but the name of the program and a machine's own place.
         let words: Vec<String> = argv::run_shown().into_iter().skip(1).collect();
         let shared = words.split(|word| word == SEAT).enumerate();
@@ -257,7 +251,7 @@ impl Job {
 
     /// The run in words, of which these are the command's.
     pub(crate) fn words<W: std::fmt::Debug>(&self, shared: &[W]) -> String {
-        format!("{shared:?} {} {:?}", self.count, self.reading)
+        format!("{shared:?} {} {:?} {}", self.count, self.reading, self.choice.route.name())
     }
 
     /// The task of a machine, which reads its share.
@@ -284,7 +278,7 @@ impl Job {
             columns = self.decoder().columns(&finished.vertices());
             self.finding_of(&columns, &finished.decided)?
         };
-        let Self { count, named, program, settings, plan, messages, mut notes, .. } = self;
+        let Self { count, named, program, choice, messages, mut notes, .. } = self;
         notes.extend(restarts(&finished));
         notes.extend(finding.note.clone());
         let columns: Box<dyn Columns> = match &named {
@@ -299,19 +293,10 @@ impl Job {
             edges: count,
             machines: Machines {
                 activities: finished.activities,
-                plan: plan.as_ref().map(MachinePlan::figures),
-                route: match (&messages, settings.route) {
-                    (Some(_), _) => "send",
-                    (None, Route::Fold) => "fold",
-                    (None, Route::Spill) => "spill",
-                },
-                transport: messages.map(|job| match job.settings.transport {
-                    Transport::Tcp => "tcp",
-                    Transport::Udp => "udp",
-                    Transport::Shared => "shared",
-                    #[cfg(feature = "dpdk")]
-                    Transport::Dpdk => "dpdk",
-                }),
+                plan: choice.plan.as_ref().map(MachinePlan::figures),
+                route: choice.route.name(),
+                route_reason: choice.reason,
+                transport: messages.map(|job| transport_name(job.settings.transport)),
                 partitions: finished.manifest.shape.partitions,
                 restarts: finished.restarts,
                 suspicions: finished.suspicions,
@@ -363,20 +348,24 @@ impl Parted for Job {
     }
 }
 
-/// Settings of a program on as many machines and vertices.
-fn settings(
+/// Edges as machines read them, without those that are dropped as duplicates, and whether their
+/// weights are looked at.
+fn read_edges(
+    algorithm: &dyn Algorithm,
     args: &RunOptions,
-    program: &ClusterProgram,
-    (machines, vertices): (usize, u64),
-) -> Result<Settings, Failure> {
-    let route = route(args.resources.route, program.carries)?;
-    Ok(Settings {
-        edges: program.edges,
-        carries: program.carries,
-        bias: bias(args),
-        copies: copies(args),
-        ..Settings::new(machines, vertices, program.vertex_bytes, route)
-    })
+    listed: &Arc<dyn EdgeStream>,
+    (reading, weighs, machines): (Reading, bool, usize),
+) -> (Arc<dyn EdgeStream>, bool) {
+    // An algorithm that merges parallel edges itself does so on a cluster too, at less cost.
+    let drops = args.graph.drop_duplicates;
+    let merged = drops.and_then(|_| Merged::new(listed, (reading, weighs), machines));
+    let is_weighed = if merged.is_some() { algorithm.weighs() } else { weighs };
+    let edges: Arc<dyn EdgeStream> = match merged {
+        Some(merged) => Arc::new(merged),
+        None => listed.clone(),
+    };
+    let weighted = is_weighed && edges.weighted();
+    (edges, weighted)
 }
 
 /// Whether a process writes, and vertices of the result that it has in memory then: of results in
@@ -432,9 +421,12 @@ pub(crate) fn run(
     if !source.lasts() {
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
-    let place = ProcessRole { rank: None, writes: true };
+    let place = ProcessRole { rank: None, writes: true, tells: true };
     let job = Job::of(algorithm, args, (source, machines), (place, session))?;
-    let host = Processes::new(machines, directory, Box::new(machine));
+    let told = job.choice.told();
+    let command =
+        move |rank: usize, directory: &Path, above: u32| machine((rank, above), &told, directory);
+    let host = Processes::new(machines, directory, Box::new(command));
     let mut host = host.cancelled_with(&session.progress);
     let (live, metrics) = metrics::watch(&args.cluster)?;
     let ended = watched(&mut host, (&job, machines), (&session.progress, &live))?;
@@ -447,10 +439,10 @@ fn restarts(finished: &Finished) -> Option<String> {
     (finished.restarts > 0).then(|| format!("a machine was replaced {times}"))
 }
 
-/// The command of a machine: this one, and its place.
-fn machine(rank: usize, directory: &Path, above: u32) -> Command {
+/// The command of a machine: this one, and its place with the route that it is told.
+fn machine((rank, above): (usize, u32), told: &str, directory: &Path) -> Command {
     let mut command = argv::program();
-    let mut place = std::ffi::OsString::from(format!("{rank}:{above}:"));
+    let mut place = std::ffi::OsString::from(format!("{rank}:{above}:{told}:"));
     place.push(directory);
     // Inputs may follow a `--`, behind which there are no options.
     let words = argv::run_words();
@@ -474,7 +466,7 @@ pub(crate) fn be(
     let resources = ResourceArgs { memory: Some(budget), ..resources };
     let session = Session::within(resources, &Progress::new())?;
     let source = Source::of(&args.input)?;
-    let place = ProcessRole { rank: Some(seat.rank), writes: false };
+    let place = ProcessRole { rank: Some(seat.rank), writes: false, tells: false };
     let job = Job::of(algorithm, args, (&source, machines), (place, &session))?;
     let (run, cut) = job.run()?;
     let task = job.task(cut, (seat.rank, machines))?;

@@ -42,10 +42,12 @@ pub(crate) fn explain(
     if !source.lasts() {
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
-    let place = ProcessRole { rank: None, writes: true };
+    let tells = matches!(cluster, Cluster::Local(_));
+    let place = ProcessRole { rank: None, writes: true, tells };
     let job = Job::of(algorithm, &run, (&source, machines), (place, &session))?;
     let entry = algorithm.entry();
-    let plan = match &job.plan {
+    let routes = job.choice.lines();
+    let plan = match &job.choice.plan {
         Some(plan) => plan.lines(),
         None => {
             "memory    not foreseen: rows of triangles are as many as the graph has\n".to_owned()
@@ -53,5 +55,5 @@ pub(crate) fn explain(
     };
     let prices = run.price.read()?;
     let price = prices.map_or("", |_| "price     not foreseen: no time of a cluster is\n");
-    print(&format!("algorithm {}\n          {}\n{plan}{price}", entry.name, entry.kind))
+    print(&format!("algorithm {}\n          {}\n{routes}{plan}{price}", entry.name, entry.kind))
 }

@@ -3,6 +3,7 @@
 //! Invariant: what a cluster cannot do is refused before anything is read, and never left out.
 //! Tested by `a_cluster_refuses_what_it_cannot_do`.
 
+use welter_cluster::Settings;
 use welter_cluster::send::{self, Combine, Transport};
 use welter_engine::plan::{FrontierMode, IndexMode};
 use welter_objects::Location;
@@ -10,16 +11,17 @@ use welter_protocol::config::{Copies, Route};
 use welter_protocol::steal::Bias;
 
 use crate::algorithms::algorithm::Algorithm;
-use crate::algorithms::on_cluster::refused;
+use crate::algorithms::on_cluster::{ClusterProgram, refused};
 use crate::args::{
-    CheckpointArgs, Cluster, ClusterArgs, CombineArg, MirrorArg, RouteArg, RunOptions, TransportArg,
+    CheckpointArgs, Cluster, ClusterArgs, CombineArg, MachineRoute, MirrorArg, RouteArg,
+    RunOptions, TransportArg,
 };
 use crate::choice::FallbackReason;
 use crate::failure::Failure;
 
 /// Sub-ranges of a machine that sends messages, at most: each computation thread has a ring of
 /// buckets for each of the cluster.
-const SUB_RANGES_MAX: usize = 16;
+pub(crate) const SUB_RANGES_MAX: usize = 16;
 
 /// Refuses options that a cluster does not know yet.
 pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), Failure> {
@@ -118,6 +120,21 @@ fn check_checkpoint(checkpoint: &CheckpointArgs, sends: bool, is_ray: bool) -> R
     Err(unfit(format!("--checkpoint: {what}")))
 }
 
+/// Settings of a program on as many machines and vertices, before there is a route.
+pub(crate) fn settings(
+    args: &RunOptions,
+    program: &ClusterProgram,
+    (machines, vertices): (usize, u64),
+) -> Settings {
+    Settings {
+        edges: program.edges,
+        carries: program.carries,
+        bias: bias(args),
+        copies: copies(args),
+        ..Settings::new(machines, vertices, program.vertex_bytes, Route::Fold)
+    }
+}
+
 /// Settings of messages between machines, of which some are on this computer.
 pub(crate) fn sending(args: &RunOptions) -> send::Settings {
     let here = if let Some(Cluster::Local(machines)) = args.cluster.cluster { machines } else { 1 };
@@ -172,13 +189,13 @@ pub(crate) fn unfit(what: impl Into<String>) -> Failure {
 }
 
 /// How much machines like to be helped.
-pub(crate) fn bias(args: &RunOptions) -> Bias {
+fn bias(args: &RunOptions) -> Bias {
     let thousandths = |alpha: f64| Bias::Thousandths((alpha * 1000.0).round() as u32);
     args.cluster.steal_bias.map_or(Bias::PAPER, thousandths)
 }
 
 /// Blocks that lie on a second machine too.
-pub(crate) fn copies(args: &RunOptions) -> Copies {
+fn copies(args: &RunOptions) -> Copies {
     match args.cluster.mirror {
         None | Some(MirrorArg::None) => Copies::NONE,
         Some(MirrorArg::Vertices) => Copies::VERTICES,
@@ -193,16 +210,44 @@ pub(crate) fn threads(args: &RunOptions, rank: Option<usize>, machines: usize) -
     (is_local && rank.is_some()).then_some((cores / machines).max(1))
 }
 
-/// Where updates wait. `must_wait`: whether the program has none that do not.
-pub(crate) fn route(route: Option<RouteArg>, must_wait: bool) -> Result<Route, Failure> {
+/// The route that is stated. `must_wait`: whether the program has no updates that do not wait on
+/// storage.
+pub(crate) fn stated_route(
+    route: Option<RouteArg>,
+    must_wait: bool,
+) -> Result<Option<MachineRoute>, Failure> {
     match route {
         Some(RouteArg::Fold) if must_wait => {
             let what = "--route fold: rows of triangles travel between machines as updates, which \
                         wait nowhere on this route";
             Err(unfit(what))
         }
-        None if !must_wait => Ok(Route::Fold),
-        Some(RouteArg::Fold | RouteArg::Send) => Ok(Route::Fold),
-        _ => Ok(Route::Spill),
+        None => Ok(None),
+        Some(RouteArg::Send) => Ok(Some(MachineRoute::Send)),
+        Some(RouteArg::Fold) => Ok(Some(MachineRoute::Fold)),
+        // Others than `spill` are refused before.
+        Some(_) => Ok(Some(MachineRoute::Spill)),
+    }
+}
+
+/// An option that is given and that route `send` does not take, or that says nothing there.
+pub(crate) fn not_of_send(args: &RunOptions) -> Option<&'static str> {
+    let options = [
+        ("--checkpoint", args.checkpoint.checkpoint.is_some()),
+        ("--mirror", copies(args) != Copies::NONE),
+        ("--steal-bias", args.cluster.steal_bias.is_some()),
+        ("--metrics", args.cluster.metrics.is_some()),
+    ];
+    options.into_iter().find(|(_, is_stated)| *is_stated).map(|(option, _)| option)
+}
+
+/// Name of a way of messages.
+pub(crate) fn transport_name(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Tcp => "tcp",
+        Transport::Udp => "udp",
+        Transport::Shared => "shared",
+        #[cfg(feature = "dpdk")]
+        Transport::Dpdk => "dpdk",
     }
 }

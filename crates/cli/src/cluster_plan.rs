@@ -14,7 +14,6 @@ use welter_progress::FailureKind;
 use welter_protocol::config::Route;
 
 use crate::algorithms::on_cluster::ClusterProgram;
-use crate::cluster_options::unfit;
 use crate::failure::Failure;
 use crate::number_format::{counted, grouped};
 
@@ -26,6 +25,20 @@ const AT_HAND_BYTES: u64 = 48;
 
 /// Bytes of the edges of a class while parallel ones are merged.
 const CLASS_BYTES: u64 = 320 << 20;
+
+/// Premises of a plan, which all machines have alike.
+pub(crate) struct Premises<'a> {
+    /// Settings of the cluster, on whatever route.
+    pub(crate) settings: Settings,
+    /// Settings of messages, where machines send them.
+    pub(crate) sending: send::Settings,
+    /// Program of the run.
+    pub(crate) program: &'a ClusterProgram,
+    /// Edges as machines read them, and as they were listed.
+    pub(crate) edges: [&'a dyn EdgeStream; 2],
+    /// How they are read.
+    pub(crate) reading: Reading,
+}
 
 /// Plan of each machine.
 #[derive(Clone, Debug)]
@@ -43,7 +56,7 @@ pub(crate) struct MachinePlan {
 /// Figures that are foreseen of each machine, for reports.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct PlanFigures {
-    /// Of memory that a machine may take, where that is stated.
+    /// Of memory that a machine may take, where that is stated or decided on the route.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget_bytes: Option<u64>,
     /// Of memory, at most.
@@ -54,73 +67,110 @@ pub(crate) struct PlanFigures {
     iteration_bytes_sent: u64,
 }
 
-impl MachinePlan {
-    /// The plan of a program on a graph: its edges, as machines read them and as they were listed,
-    /// and how they are read. `writes`: vertices of the result that are in memory at a time, where
-    /// this process writes it. None where memory of machines is not bounded, which a budget wants.
-    pub(crate) fn of(
-        settings: Settings,
-        sending: Option<send::Settings>,
-        program: &ClusterProgram,
-        (edges, listed, reading): (&dyn EdgeStream, &dyn EdgeStream, Reading),
-        (ids, writes): (&IdMap, Option<u64>),
+impl Premises<'_> {
+    /// The plan of a route on which machines pull chunks. None where memory of the program is not
+    /// foreseen.
+    ///
+    /// # Errors
+    /// With the least budget that would do.
+    pub(crate) fn chunks(
+        &self,
+        route: Route,
         budget: Option<u64>,
-    ) -> Result<Option<Self>, Failure> {
-        if let Some(sending) = sending {
-            let (settings, graph) = ((settings, sending), (edges, listed, reading));
-            return Self::of_messages(settings, program, graph, (ids, writes), budget);
-        }
-        let Some(widths) = program.widths else {
-            return match budget {
-                Some(_) => Err(unfit("--memory: rows of triangles are not bounded by it yet")),
-                None => Ok(None),
-            };
+    ) -> Result<Option<MachinePlan>, u64> {
+        let Some(widths) = self.program.widths else { return Ok(None) };
+        let all = Settings { route, ..self.settings };
+        let demand = |budget: Option<u64>| Demand {
+            edges: self.streamed(),
+            input_bytes: self.input_bytes(budget),
+            widths,
         };
-        let members = if program.has_members() { settings.vertices } else { 0 };
-        let all = reading.arcs(listed.edges()) + members;
-        let demand = |budget| {
-            let input_bytes = input_bytes(edges, listed, (reading, budget));
-            Demand { edges: all, input_bytes, widths }
-        };
-        let within = |budget| settings.within(budget, &demand(Some(budget)));
+        let within = |budget: u64| all.within(budget, &demand(Some(budget)));
         let settings = match budget {
-            Some(budget) => within(budget).map_err(|need| refusal(budget, least(need, within))),
-            None => Ok(settings),
-        }?;
-        let demand = demand(budget);
-        let Some(footprint) = settings.footprint(&demand) else { return Ok(None) };
-        let writing_bytes = writing(&settings, &widths, (ids, writes), budget)?;
-        Ok(Some(Self { settings, sending: None, footprint, writing_bytes, budget }))
+            Some(budget) => within(budget).map_err(|need| least(need, within))?,
+            None => all,
+        };
+        let footprint = settings.footprint(&demand(budget));
+        Ok(footprint.map(|footprint| MachinePlan {
+            settings,
+            sending: None,
+            footprint,
+            writing_bytes: 0,
+            budget,
+        }))
     }
 
     /// The plan of a program whose updates are messages, likewise. None where it has none.
-    fn of_messages(
-        (settings, sending): (Settings, send::Settings),
-        program: &ClusterProgram,
-        (edges, listed, reading): (&dyn EdgeStream, &dyn EdgeStream, Reading),
-        (ids, writes): (&IdMap, Option<u64>),
+    /// `is_sure`: whether updates that wait for their group have room however they are dealt out.
+    ///
+    /// # Errors
+    /// With the least budget that would do.
+    pub(crate) fn messages(
+        &self,
         budget: Option<u64>,
-    ) -> Result<Option<Self>, Failure> {
-        let (Ok(kernel), Some(widths)) = (&program.folded, program.widths) else { return Ok(None) };
-        let members = if program.has_members() { settings.vertices } else { 0 };
-        let demand = |budget| send::Demand {
+        is_sure: bool,
+    ) -> Result<Option<MachinePlan>, u64> {
+        let (Ok(kernel), Some(widths)) = (&self.program.folded, self.program.widths) else {
+            return Ok(None);
+        };
+        let demand = |budget: Option<u64>| send::Demand {
             kernel,
-            machines: settings.machines,
-            vertices: settings.vertices,
-            edges: reading.arcs(listed.edges()) + members,
+            machines: self.settings.machines,
+            vertices: self.settings.vertices,
+            edges: self.streamed(),
             edge_bytes: widths.edge,
             // Each computation thread reads a share.
-            input_bytes: sending.sub_ranges as u64 * input_bytes(edges, listed, (reading, budget)),
+            input_bytes: self.sending.sub_ranges as u64 * self.input_bytes(budget),
         };
-        let within = |budget| sending.clone().within(budget, &demand(Some(budget)));
+        let within = |budget: u64| {
+            let (sending, demand) = (self.sending.clone(), demand(Some(budget)));
+            if is_sure {
+                sending.surely_within(budget, &demand)
+            } else {
+                sending.within(budget, &demand)
+            }
+        };
         let sending = match budget {
-            Some(budget) => within(budget).map_err(|need| refusal(budget, least(need, within)))?,
-            None => sending.clone(),
+            Some(budget) => within(budget).map_err(|need| least(need, within))?,
+            None => self.sending.clone(),
         };
         let footprint = sending.footprint(&demand(budget));
-        let writing_bytes = writing(&settings, &widths, (ids, writes), budget)?;
-        let sending = Some(sending);
-        Ok(Some(Self { settings, sending, footprint, writing_bytes, budget }))
+        let (settings, sending) = (self.settings, Some(sending));
+        Ok(Some(MachinePlan { settings, sending, footprint, writing_bytes: 0, budget }))
+    }
+
+    /// Edges as they stream, in all.
+    fn streamed(&self) -> u64 {
+        let members = if self.program.has_members() { self.settings.vertices } else { 0 };
+        self.reading.arcs(self.edges[1].edges()) + members
+    }
+
+    fn input_bytes(&self, budget: Option<u64>) -> u64 {
+        let [edges, listed] = self.edges;
+        input_bytes(edges, listed, (self.reading, budget))
+    }
+}
+
+impl MachinePlan {
+    /// The plan with the bytes of the process that writes the result. `writes`: vertices of the
+    /// result that are in memory at a time, where this process writes it.
+    ///
+    /// # Errors
+    /// When these are beyond a budget that is stated.
+    pub(crate) fn with_writing(
+        self,
+        widths: Option<Widths>,
+        (ids, writes): (&IdMap, Option<u64>),
+        stated: Option<u64>,
+    ) -> Result<Self, Failure> {
+        let Some(widths) = widths else { return Ok(self) };
+        let writing_bytes = writing(&self.settings, &widths, (ids, writes), stated)?;
+        Ok(Self { writing_bytes, ..self })
+    }
+
+    /// Footprint of each machine.
+    pub(crate) fn footprint(&self) -> &Footprint {
+        &self.footprint
     }
 
     /// Figures for reports, which have the outcome beside them.
@@ -239,7 +289,8 @@ fn least<T>(from: u64, within: impl Fn(u64) -> Result<T, u64>) -> u64 {
     least
 }
 
-fn refusal(budget: u64, need: u64) -> Failure {
+/// Refusal of a budget that no route keeps, with the least that would be.
+pub(crate) fn refusal(budget: u64, need: u64) -> Failure {
     let [has, wants] = [budget, need].map(human_bytes);
     let enough = wants.replace(' ', "");
     Failure::new(

@@ -30,6 +30,8 @@ pub(crate) struct Machines {
     pub(crate) plan: Option<PlanFigures>,
     /// Place where updates waited.
     pub(crate) route: &'static str,
+    /// Reason for it, in words.
+    pub(crate) route_reason: String,
     /// Way of messages, where updates are messages.
     pub(crate) transport: Option<&'static str>,
     /// Streaming partitions, or sub-ranges.
@@ -58,7 +60,7 @@ pub(crate) struct Report<'a> {
     vertices: u64,
     /// Of the input.
     edges: u64,
-    cluster: Cluster,
+    cluster: Cluster<'a>,
     iterations: u64,
     note: Option<&'a str>,
     /// Of the graph as a whole.
@@ -74,8 +76,10 @@ pub(crate) struct Report<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Cluster {
+struct Cluster<'a> {
     route: &'static str,
+    /// Reason for it, in words.
+    route_reason: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     transport: Option<&'static str>,
     partitions: u64,
@@ -246,7 +250,7 @@ impl<'a> Report<'a> {
     /// took.
     pub(crate) fn of(
         algorithm: &dyn Algorithm,
-        machines: &Machines,
+        machines: &'a Machines,
         finding: &'a Finding,
         (vertices, edges, seconds): (u64, u64, f64),
     ) -> Self {
@@ -259,6 +263,7 @@ impl<'a> Report<'a> {
             edges,
             cluster: Cluster {
                 route: machines.route,
+                route_reason: &machines.route_reason,
                 transport: machines.transport,
                 partitions: machines.partitions,
                 restarts: machines.restarts,
@@ -350,6 +355,7 @@ mod tests {
             activities: vec![of([1, 2, 3, 4]), of([10, 20, 30, 40])],
             plan: None,
             route: "fold",
+            route_reason: String::new(),
             transport: None,
             partitions: 2,
             restarts: 0,

@@ -183,7 +183,7 @@ fn follow(algorithm: &dyn Algorithm, args: &RunOptions, seating: &Seating) -> Re
     let session = Session::start(args.resources.of_machine())?;
     let looked = (|| {
         let source = Source::of(&args.input)?;
-        let place = ProcessRole { rank: Some(seating.rank), writes: false };
+        let place = ProcessRole { rank: Some(seating.rank), writes: false, tells: false };
         let job = Job::of(algorithm, args, (&source, seating.machines), (place, &session))?;
         let run = run_of(&job)?;
         let kept = Directory::of_rank(algorithm, args, (&source, seating.rank))?;
@@ -241,7 +241,7 @@ fn led(
     if !source.lasts() {
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
-    let place = ProcessRole { rank: Some(0), writes: true };
+    let place = ProcessRole { rank: Some(0), writes: true, tells: false };
     let job = Job::of(algorithm, args, (&source, seating.machines), (place, &session))?;
     let (run, cut) = run_of(&job)?;
     let kept = Directory::of_rank(algorithm, args, (&source, 0))?;

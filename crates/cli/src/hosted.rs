@@ -37,7 +37,7 @@ impl Hosted<'_> {
     ) -> Result<ClusterOutcome, Failure> {
         let &Self { algorithm, args, source, words } = self;
         let (machines, progress) = (seating.machines, &session.progress);
-        let place = ProcessRole { rank: None, writes: true };
+        let place = ProcessRole { rank: None, writes: true, tells: false };
         let job = Job::of(algorithm, args, (source, machines), (place, session))?;
         let (mut run, _) = run_of(&job)?;
         run.words = words_of_run(words, &job);

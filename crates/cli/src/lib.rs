@@ -31,6 +31,7 @@ mod cluster_options;
 mod cluster_parts;
 mod cluster_plan;
 mod cluster_report;
+mod cluster_routes;
 mod commandline;
 mod computers;
 mod contents;

@@ -133,6 +133,40 @@ impl FromStr for Cluster {
     }
 }
 
+/// Route of machines: place where their updates wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MachineRoute {
+    /// Messages, nowhere else.
+    Send,
+    /// Nowhere: edges come to accumulators.
+    Fold,
+    /// Storage.
+    Spill,
+}
+
+impl MachineRoute {
+    /// All, in the order in which they are preferred.
+    pub(crate) const ALL: [Self; 3] = [Self::Send, Self::Fold, Self::Spill];
+
+    /// Name that `--route` has for it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Fold => "fold",
+            Self::Spill => "spill",
+        }
+    }
+}
+
+impl FromStr for MachineRoute {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let route = Self::ALL.into_iter().find(|route| route.name() == text);
+        route.ok_or_else(|| "expected send, fold or spill".to_owned())
+    }
+}
+
 /// Place of a machine in its cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seat {
@@ -140,6 +174,10 @@ pub(crate) struct Seat {
     pub(crate) rank: usize,
     /// Number above which the incarnation of the machine is.
     pub(crate) above: u32,
+    /// Route that the command has chosen for all machines.
+    pub(crate) route: MachineRoute,
+    /// Bytes of memory for which it was chosen; 0 where memory was not looked at.
+    pub(crate) memory_bytes: u64,
     /// Directory of the machine.
     pub(crate) directory: PathBuf,
 }
@@ -148,13 +186,15 @@ impl FromStr for Seat {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parts: Vec<&str> = text.splitn(3, ':').collect();
-        let [rank, above, directory] = parts[..] else {
-            return Err("expected RANK:ABOVE:DIR".to_owned());
+        let parts: Vec<&str> = text.splitn(5, ':').collect();
+        let [rank, above, route, memory, directory] = parts[..] else {
+            return Err("expected RANK:ABOVE:ROUTE:BYTES:DIR".to_owned());
         };
         let wrong = |_| "expected a number".to_owned();
         let (rank, above) = (rank.parse().map_err(wrong)?, above.parse().map_err(wrong)?);
-        Ok(Self { rank, above, directory: directory.into() })
+        let route = route.parse::<MachineRoute>()?;
+        let memory_bytes = memory.parse::<u64>().map_err(wrong)?;
+        Ok(Self { rank, above, route, memory_bytes, directory: directory.into() })
     }
 }
 
@@ -174,8 +214,11 @@ mod tests {
         {
             assert!(wrong.parse::<Cluster>().is_err(), "{wrong}");
         }
-        let seat = Seat { rank: 3, above: 7, directory: "/a:b".into() };
-        assert_eq!("3:7:/a:b".parse(), Ok(seat));
-        assert!("3:7".parse::<Seat>().is_err() && "3:x:/".parse::<Seat>().is_err());
+        let (route, directory) = (MachineRoute::Send, "/a:b".into());
+        let seat = Seat { rank: 3, above: 7, route, memory_bytes: 9, directory };
+        assert_eq!("3:7:send:9:/a:b".parse(), Ok(seat));
+        for wrong in ["3:7", "3:x:fold:0:/", "3:7:ranges:0:/", "3:7:fold:x:/", "3:7:/a:b"] {
+            assert!(wrong.parse::<Seat>().is_err(), "{wrong}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::price::Prices;
 
 pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
 pub(crate) use self::cluster::{
-    Cluster, ClusterArgs, CombineArg, MACHINES_MAX, MirrorArg, Seat, TransportArg,
+    Cluster, ClusterArgs, CombineArg, MACHINES_MAX, MachineRoute, MirrorArg, Seat, TransportArg,
 };
 pub(crate) use self::graph::{DirectionArgs, GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::{IoArg, ResourceArgs, RouteArg};

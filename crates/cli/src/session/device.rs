@@ -22,7 +22,7 @@ const LOOK_BYTES: u64 = 48 << 20;
 
 impl Session {
     /// The device, as far as it is known now.
-    pub(super) fn device(&self) -> Option<Device> {
+    pub(crate) fn device(&self) -> Option<Device> {
         let kept = *self.device.get_or_init(|| self.kept_device());
         kept.or_else(|| self.looked.get())
     }

@@ -106,7 +106,7 @@ fn every_algorithm_has_its_answer_on_a_cluster() {
     // Parallel edges, also in the opposite direction, and loops; integers, whose sums are exact.
     let graph = "rmat:6,factor=5,weights=9";
     write_tables(&sandbox);
-    let clusters = ["--cluster local:2", "--cluster local:3 --route spill"];
+    let clusters = ["--cluster local:2 --route fold", "--cluster local:3 --route spill"];
     for (number, (words, same)) in CASES.iter().enumerate() {
         let line = format!("run {} -o -", words.replace('G', graph));
         let expected = sandbox.run(&line);
@@ -277,6 +277,9 @@ fn a_cluster_refuses_what_it_cannot_do() {
         assert_eq!(ended.code, Some(2), "{line}: {}", ended.stderr);
         assert!(ended.stderr.contains(message), "{line}: {}", ended.stderr);
     }
+    // A budget that no route keeps is refused with the least one of all.
+    let ended = sandbox.run("run pagerank rmat:5 --memory 1MiB --cluster local:2");
+    assert_eq!(ended.code, Some(78), "{}", ended.stderr);
     let ended = sandbox.run("run bfs rmat:5 --source 99 --cluster local:2");
     assert_eq!(ended.code, Some(65), "{}", ended.stderr);
     let ended = sandbox.run("run pagerank rmat:5 --cluster 10.0.0.1:4");

@@ -65,10 +65,11 @@ fn machines_keep_the_budget_that_a_refusal_names() {
     keep(
         &sandbox,
         &[
-            ("pagerank rmat:17 --iterations 2", "local:2"),
+            ("pagerank rmat:17 --iterations 2", "local:2 --route fold"),
             ("pagerank rmat:17 --iterations 2", "local:3 --route spill"),
-            ("sssp rmat:16,weights=9 --source 1", "local:2"),
+            ("sssp rmat:16,weights=9 --source 1", "local:2 --route fold"),
             ("wcc rmat:16", "local:2"),
+            ("pagerank rmat:17 --iterations 2", "local:2"),
             ("bfs graph.tsv --source 1", "local:2 --route spill"),
         ],
     );
@@ -112,6 +113,7 @@ fn answers_do_not_depend_on_the_budget_of_machines() {
         let expected = sandbox.must(&line);
         for cluster in [
             "--cluster local:2",
+            "--cluster local:2 --route fold",
             "--cluster local:3 --route spill",
             "--cluster local:2 --route send",
         ] {
@@ -125,7 +127,7 @@ fn answers_do_not_depend_on_the_budget_of_machines() {
 #[test]
 fn the_plan_of_a_machine_says_memory_disk_and_network() {
     let sandbox = Sandbox::new();
-    for cluster in ["local:2", "local:4 --route spill", "local:2 --route send"] {
+    for cluster in ["local:2 --route fold", "local:4 --route spill", "local:2 --route send"] {
         let what = "pagerank rmat:16";
         let plan = sandbox.must(&format!("explain {what} --cluster {cluster} --memory 1GiB"));
         let size = |label: &str| {
@@ -169,4 +171,35 @@ fn the_plan_of_a_machine_says_memory_disk_and_network() {
     assert!(sandbox.must("explain lcc rmat:10 --cluster local:2").contains("not foreseen"));
     let refused = sandbox.run("explain pagerank rmat:16 --cluster local:2 --memory 10MiB");
     assert_eq!(refused.code, Some(78), "{}", refused.stderr);
+}
+
+#[test]
+fn a_plan_says_which_route_is_taken_and_why_others_are_not() {
+    let sandbox = Sandbox::new();
+    for (what, taken, words) in [
+        ("pagerank rmat:16 --memory 1GiB", "send", "not taken: send comes first"),
+        ("pagerank rmat:16", "send", "not taken: send comes first"),
+        // States of all vertices are more than that, on two machines.
+        ("pagerank rmat:22 --memory 240MiB", "fold", "send: not taken: a machine takes"),
+        ("pagerank rmat:16 --mirror vertices", "fold", "it does not take --mirror"),
+        ("pagerank rmat:16 --route spill", "spill", "not taken: --route spill is stated"),
+        ("wcc rmat:16", "fold", "send: not taken: its edges become edges between other vertices"),
+        ("triangles rmat:10", "spill", "fold: not taken: rows of triangles wait on storage"),
+    ] {
+        let plan = sandbox.must(&format!("explain {what} --cluster local:2"));
+        assert!(plan.contains(&format!("\nroute     {taken}: ")), "{what}: {plan}");
+        assert!(plan.contains(words), "{what}: {plan}");
+        for route in ["send", "fold", "spill"] {
+            assert!(plan.contains(&format!("\n          {route}: ")), "{what}: {plan}");
+        }
+        let has_figures = !what.starts_with("triangles");
+        assert_eq!(plan.contains(" to others in an iteration"), has_figures, "{what}: {plan}");
+    }
+    // Several computers are not told what one of them has chosen.
+    sandbox.write("peers", "127.0.0.1:7000\n127.0.0.1:7001\n");
+    let line = "explain pagerank rmat:16 --cluster static:peers";
+    let plan = sandbox.must(line);
+    assert!(plan.contains("\nroute     fold: not send: what memory each machine has"), "{plan}");
+    let plan = sandbox.must(&format!("{line} --memory 2GiB"));
+    assert!(plan.contains("\nroute     send: "), "{plan}");
 }

@@ -115,7 +115,7 @@ fn machines_that_are_killed_at_random_change_nothing() {
 
 #[test]
 fn a_machine_that_is_paused_is_suspected_and_goes_on() {
-    let (sandbox, line) = begun("local:3");
+    let (sandbox, line) = begun("local:3 --route fold");
     let mut command = sandbox.command(&line).spawn().unwrap();
     assert!(is_under_way(&mut command, sandbox.path()), "a pause is for a run that is under way");
     let paused = machine(command.id(), 1).expect("a machine of a run that is under way");
@@ -156,7 +156,7 @@ fn a_machine_of_a_fifth_of_a_core_has_its_answer() {
         Err(why) => return skipped(&why),
     };
     for bias in ["", "--steal-bias 0"] {
-        let (sandbox, line) = begun(&format!("local:2 {bias}"));
+        let (sandbox, line) = begun(&format!("local:2 --route fold {bias}"));
         let command = sandbox.command(&line).spawn().unwrap();
         let began = Instant::now();
         let slow = loop {

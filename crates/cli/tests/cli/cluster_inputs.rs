@@ -100,7 +100,7 @@ fn every_kind_of_id_has_its_answer_on_a_cluster() {
             }
             let line = words.replace('G', input).replace('V', source);
             let line = line.replace('P', &format!("{input}.csv"));
-            let cluster = ["local:2", "local:3 --route spill"][number % 2];
+            let cluster = ["local:2", "local:3 --route spill", "local:2 --route fold"][number % 3];
             let waits = words.starts_with("triangles") || words.starts_with("lcc");
             compare(&sandbox, &line, if waits { "local:3" } else { cluster }, *most);
         }
@@ -132,7 +132,7 @@ fn what_is_dropped_is_dropped_on_a_cluster() {
     .iter()
     .enumerate()
     {
-        compare(&sandbox, line, ["local:2", "local:3"][number % 2], 0.0);
+        compare(&sandbox, line, ["local:2", "local:3 --route fold"][number % 2], 0.0);
     }
     let line = "pagerank names.csv --drop-duplicates=min --weighted --iterations 4";
     compare(&sandbox, line, "local:3", 1e-12);

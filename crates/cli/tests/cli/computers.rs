@@ -103,6 +103,23 @@ fn computers_find_what_one_does() {
 }
 
 #[test]
+fn computers_choose_one_route_by_what_all_are_given() {
+    let sandbox = with_key();
+    for line in &LINES[..2] {
+        sandbox.must(&format!("run {line} -q -o one.csv"));
+        for (options, route) in [("", "fold"), ("--memory 2GiB", "send")] {
+            let line = format!("run {line} --credentials key -q {options}");
+            for ended in together(&sandbox, &format!("{line} -o many.csv --report r.json"), 3) {
+                assert_eq!(ended.code, Some(0), "{line}: {}", ended.stderr);
+            }
+            alike(&sandbox, ["one.csv", "many.csv"]);
+            let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+            assert_eq!(report["cluster"]["route"], route, "{line}: {report}");
+        }
+    }
+}
+
+#[test]
 fn computers_go_on_after_rank_0_died() {
     let sandbox = with_key();
     sandbox.must("run pagerank rmat:10 --iterations 60 --tolerance 0 -q -o one.csv");

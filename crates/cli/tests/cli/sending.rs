@@ -176,3 +176,59 @@ fn combined_or_singly_the_answer_is_one() {
     let refused = sandbox.run("run pagerank rmat:5 --cluster local:2 --combine always");
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
 }
+
+#[test]
+fn the_route_that_is_chosen_changes_no_answer() {
+    let sandbox = Sandbox::new();
+    let line = "run bfs rmat:8 --source 3 --parents -q -o -";
+    let expected = sandbox.must(line);
+    for (options, route) in [
+        ("", "send"),
+        ("--memory 1GiB", "send"),
+        ("--route send", "send"),
+        ("--route fold", "fold"),
+        ("--route spill", "spill"),
+        // Options that `send` does not take, or that say nothing there.
+        ("--mirror vertices", "fold"),
+        ("--steal-bias 2", "fold"),
+        ("--checkpoint kept", "fold"),
+        ("--metrics 127.0.0.1:0", "fold"),
+    ] {
+        let found = sandbox.must(&format!("{line} --cluster local:2 --report r.json {options}"));
+        assert_eq!(found, expected, "{options}");
+        let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+        assert_eq!(report["cluster"]["route"], route, "{options}: {report}");
+        let reason = report["cluster"]["route_reason"].as_str().unwrap();
+        let is_stated = options.starts_with("--route");
+        assert_eq!(reason == "it is stated", is_stated, "{options}: {reason}");
+    }
+    // Grouped updates have room, or the route is another one.
+    for (algorithm, memory, route) in [
+        ("cdlp rmat:8 --iterations 3", "1GiB", "send"),
+        ("wcc rmat:8", "1GiB", "fold"),
+        ("kcore rmat:8", "1GiB", "send"),
+    ] {
+        let line = format!("run {algorithm} -q -o -");
+        let expected = sandbox.must(&line);
+        let options = format!("--cluster local:3 --memory {memory} --report r.json");
+        assert_eq!(sandbox.must(&format!("{line} {options}")), expected, "{algorithm}");
+        let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+        assert_eq!(report["cluster"]["route"], route, "{algorithm}: {report}");
+    }
+}
+
+#[test]
+fn a_route_that_is_forced_is_refused_where_it_has_no_room_or_the_program_has_none() {
+    let sandbox = Sandbox::new();
+    for (line, code, message) in [
+        ("pagerank rmat:8 --route send --memory 2MiB", 78, "give each --memory"),
+        ("pagerank rmat:8 --route fold --memory 2MiB", 78, "give each --memory"),
+        ("triangles rmat:5 --route send", 2, "rows of neighbours"),
+    ] {
+        for command in ["run", "explain"] {
+            let ended = sandbox.run(&format!("{command} {line} --cluster local:2"));
+            assert_eq!(ended.code, Some(code), "{command} {line}: {}", ended.stderr);
+            assert!(ended.stderr.contains(message), "{command} {line}: {}", ended.stderr);
+        }
+    }
+}
