@@ -459,10 +459,12 @@ pub(crate) fn be(
     args: &RunOptions,
     (machines, seat): (usize, &Seat),
 ) -> Result<(), Failure> {
-    // Machines share the memory of this computer, where it is not said what each may take.
+    // Machines share the memory of this computer, where it is not said what each may take. One
+    // whose route was chosen for some reads with half of it, as with a budget that is stated.
     let resources = args.resources.of_machine();
     let budget = resources.settings(0).budget(&Machine::detect());
-    let budget = resources.memory.unwrap_or(budget / machines as u64);
+    let chosen_for = Some(seat.memory_bytes / 2).filter(|bytes| *bytes > 0);
+    let budget = resources.memory.or(chosen_for).unwrap_or(budget / machines as u64);
     let resources = ResourceArgs { memory: Some(budget), ..resources };
     let session = Session::within(resources, &Progress::new())?;
     let source = Source::of(&args.input)?;

@@ -82,7 +82,7 @@ impl Premises<'_> {
         let all = Settings { route, ..self.settings };
         let demand = |budget: Option<u64>| Demand {
             edges: self.streamed(),
-            input_bytes: self.input_bytes(budget),
+            input_bytes: self.input_bytes(budget, 1),
             widths,
         };
         let within = |budget: u64| all.within(budget, &demand(Some(budget)));
@@ -120,7 +120,7 @@ impl Premises<'_> {
             edges: self.streamed(),
             edge_bytes: widths.edge,
             // Each computation thread reads a share.
-            input_bytes: self.sending.sub_ranges as u64 * self.input_bytes(budget),
+            input_bytes: self.input_bytes(budget, self.sending.sub_ranges as u64),
         };
         let within = |budget: u64| {
             let (sending, demand) = (self.sending.clone(), demand(Some(budget)));
@@ -145,9 +145,8 @@ impl Premises<'_> {
         self.reading.arcs(self.edges[1].edges()) + members
     }
 
-    fn input_bytes(&self, budget: Option<u64>) -> u64 {
-        let [edges, listed] = self.edges;
-        input_bytes(edges, listed, (self.reading, budget))
+    fn input_bytes(&self, budget: Option<u64>, threads: u64) -> u64 {
+        input_bytes(self.edges, (self.reading, threads), budget)
     }
 }
 
@@ -246,15 +245,18 @@ impl MachinePlan {
 }
 
 /// Bytes that the input takes on each machine: what is in memory of edges that were read and
-/// listed, of which reading leaves no more than a quarter of a budget there, or the part at hand.
+/// listed, of which reading leaves no more than a quarter of a budget there, once, and the part at
+/// hand of each of `threads`.
 fn input_bytes(
-    edges: &dyn EdgeStream,
-    listed: &dyn EdgeStream,
-    (reading, budget): (Reading, Option<u64>),
+    [edges, listed]: [&dyn EdgeStream; 2],
+    (reading, threads): (Reading, u64),
+    budget: Option<u64>,
 ) -> u64 {
     let is_merged = !std::ptr::addr_eq(edges, listed);
-    let merging = if is_merged { CLASS_BYTES.min(listed.edges().saturating_mul(48)) } else { 0 };
-    let at_hand = |edges: u64| reading.arcs(edges).saturating_mul(AT_HAND_BYTES);
+    let class = if is_merged { CLASS_BYTES.min(listed.edges().saturating_mul(48)) } else { 0 };
+    let merging = threads.saturating_mul(class);
+    let at_hand =
+        |edges: u64| reading.arcs(edges).saturating_mul(AT_HAND_BYTES).saturating_mul(threads);
     if listed.resident_bytes() > 0 {
         let all = listed.edges().saturating_mul(EDGE_BYTES);
         return merging + all.min(budget.map_or(u64::MAX, |budget| budget / 4)) + at_hand(1 << 16);
