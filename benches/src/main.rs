@@ -11,6 +11,7 @@ mod check;
 mod cloud;
 mod codec;
 mod compression;
+mod designs;
 mod engine;
 mod ingest;
 mod inputs;
@@ -78,6 +79,9 @@ enum What {
     /// The figures of X-Stream in the cloud, on loop devices that are slowed down. Needs root; not
     /// part of `all`.
     Cloud(cloud::Arguments),
+    /// Whole vertex programs by the designs that `BlitzG` compares with, beside routes of the
+    /// command: memory and time by edge. Not part of `all`.
+    Designs(designs::Arguments),
     /// All of these.
     All,
     /// One job in this process, for `job`; prints what it took.
@@ -86,6 +90,9 @@ enum What {
     /// One plain loop in this process, for `algorithms`; prints what it took.
     #[command(hide = true)]
     PlainChild(algorithms::plain::Arguments),
+    /// One design in this process, for `designs`; prints what it took.
+    #[command(hide = true)]
+    DesignChild(designs::child::Arguments),
 }
 
 /// A type of ranks.
@@ -217,9 +224,15 @@ fn main() -> Result<()> {
     if let Some(What::PlainChild(child)) = what {
         return algorithms::plain::run(&child);
     }
+    if let Some(What::DesignChild(child)) = what {
+        return designs::child::run(&child);
+    }
     if let Some(What::Cloud(arguments)) = &what {
         let inputs = Inputs::open(options.data.as_deref())?;
         return cloud::run(arguments, options.scale.first().copied(), &inputs);
+    }
+    if let Some(What::Designs(arguments)) = &what {
+        return designs::run(arguments, &options.scale, &Inputs::open(options.data.as_deref())?);
     }
     let settings = Settings::of(&options)?;
     if options.clean {
@@ -263,7 +276,16 @@ fn benches(what: Option<&What>) -> Vec<Bench> {
         Some(What::Codec) => vec![codec],
         Some(What::Compression) => vec![("compression", compression::bench)],
         Some(What::Traverse) => vec![traverse],
-        Some(What::All | What::Cloud(_) | What::JobChild(_) | What::PlainChild(_)) | None => {
+        // Commands with arguments of their own have run before.
+        Some(
+            What::All
+            | What::Cloud(_)
+            | What::Designs(_)
+            | What::JobChild(_)
+            | What::PlainChild(_)
+            | What::DesignChild(_),
+        )
+        | None => {
             vec![kernel, job, ingest, readers, codec, traverse]
         }
     }
