@@ -32,7 +32,8 @@ usage: cargo xtask TASK
   experiment chaos [ARGS]
                     the figures of Chaos by the scale model; `--help` lists ARGS
   experiment blitzg [ARGS]
-                    the figures of BlitzG, of what was measured; `--measure` does so first (root)
+                    the figures of BlitzG, of what was measured; `--measure` does so first (root;
+                    with `--figure 8` of memory alone, which needs no root)
   experiment cloud [ARGS]
                     the figures of X-Stream in the cloud, on devices that are slowed down (root)
   powercuts         kills runs and cuts their power at every call, on ext4 and XFS (root)
@@ -200,16 +201,20 @@ fn bench(arguments: &[String]) -> Outcome {
             bench.args(["--bench", "messages"]).finish()
         });
     }
-    let package = ["run", "--profile", "dist", "--package", "welter-bench", "--"];
-    if arguments
-        .iter()
-        .any(|argument| ["outofcore", "algorithms", "cloud"].contains(&argument.as_str()))
-    {
+    let names = |bench: &str| arguments.iter().any(|argument| argument == bench);
+    let package = ["run", "--profile", "dist", "--package", "welter-bench"];
+    // Memory is compared with that of the command, whose allocator is the system's.
+    let system: &[&str] = if names("designs") {
+        &["--no-default-features", "--features", "graph-crate"]
+    } else {
+        &[]
+    };
+    if ["outofcore", "algorithms", "cloud", "designs"].into_iter().any(names) {
         // Benchmarks measure the command itself, and look for it where this package lies.
         let command = ["build", "--profile", "dist", "--package", "welter"];
         step("the command", || cargo(&root()).args(command).finish())?;
     }
-    step("bench", || cargo(&root()).args(package).args(arguments).finish())
+    step("bench", || cargo(&root()).args(package).args(system).arg("--").args(arguments).finish())
 }
 
 /// Numbers that the figures of `BlitzG` are made of.
@@ -218,7 +223,15 @@ const MEASURED: &str = "docs/experiments/blitzg/measured.csv";
 /// The figures of `BlitzG`, of numbers that are measured first where that is asked for.
 fn blitzg(arguments: &[String]) -> Outcome {
     let root = root();
-    if arguments.iter().any(|argument| argument == "--measure") {
+    let of_figures = arguments.iter().skip_while(|argument| *argument != "--figure").nth(1);
+    let are_wanted =
+        |test: &dyn Fn(&str) -> bool| of_figures.is_none_or(|it| it.split(',').any(test));
+    let is_measured = arguments.iter().any(|argument| argument == "--measure");
+    if is_measured && are_wanted(&|figure| figure == "8") {
+        let numbers = ["designs".to_owned(), "--numbers".to_owned(), MEASURED.to_owned()];
+        bench(&numbers)?;
+    }
+    if is_measured && are_wanted(&|figure| figure != "8") {
         let file = root.join(MEASURED);
         let command = ["build", "--profile", "dist", "--package", "welter"];
         step("the command", || cargo(&root).args(command).finish())?;

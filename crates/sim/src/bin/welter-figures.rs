@@ -38,7 +38,8 @@ usage: cargo xtask experiment blitzg [OPTION...]
   --page P      writes each figure into this page (Markdown), in the place of its section there,
                 and its chart and numbers (SVG, CSV) into a folder `blitzg` beside it; else figures
                 are printed
-  --measure     measures first, and keeps what was found (network namespaces need root)
+  --measure     measures first, and keeps what was found (network namespaces need root; with
+                --figure 8 memory alone is measured)
   --measured F  numbers that were measured (docs/experiments/blitzg/measured.csv)
 ";
 

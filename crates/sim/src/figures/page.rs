@@ -33,9 +33,9 @@ Figures 5 to 9 of *BlitzG: Exploiting High-Bandwidth Networks for Fast Graph Pro
 2017), and what is reached today. What this machine, of two cores, can show was measured: costs of \
 a message by lanes and by the designs that the paper compares with (`cargo xtask bench messages`), \
 links of 1 and 10 Gb/s between network namespaces (UDP with an acknowledgement every 4 \
-buckets, where lanes have 16). Memory and processor time of route `send` (Figure 8, rows with \
-`-`) were not measured yet. What it cannot show (24 and 32 machines, 40 and 100 Gb/s, 18 \
-threads) is a scale model of the route \
+buckets, where lanes have 16), memory of whole vertex programs beside routes of the command \
+(`cargo xtask bench designs`). Rows with `-` were not measured yet. What it cannot show (24 and \
+32 machines, 40 and 100 Gb/s, 18 threads) is a scale model of the route \
 (`crates/sim/src/figures/sending.rs`) whose constants are those costs and no others; none was \
 fitted to the paper. All numbers that were measured are in [measured.csv](blitzg/measured.csv), \
 by `cargo xtask experiment blitzg --measure --page docs/experiments/blitzg.md`, on 27 November \
@@ -45,7 +45,9 @@ seven repetitions.
 The paper's numbers stand in the last column, and as rings in the charts; none was read from a \
 chart of the paper. Ours that are within 15 % of the paper's are counted, those that are not are \
 named, and the reason stands after them. GPS and GraphLab are not here: beside route `send` stand \
-vertex programs with two queues each, which are ours (`crates/transport/benches/messages`).
+vertex programs with queues, locks and sockets, which are ours: paths of messages \
+(`crates/transport/benches/messages`) in Figures 5 to 7 and 9, whole ones (`benches/src/designs`) \
+in Figure 8.
 ",
 };
 

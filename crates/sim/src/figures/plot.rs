@@ -164,11 +164,13 @@ impl Figure {
     fn far(&self, series: &Series) -> Vec<String> {
         let far = |&(tick, claim): &(usize, Claim)| {
             let (ours, theirs) = (series.values[tick], number(claim.value()));
+            let tick = &self.ticks[tick];
+            if ours.is_nan() {
+                return Some(format!("({tick}) - for {theirs}"));
+            }
             let off = claim.off(ours);
-            (off.abs() > ALLOWED).then(|| {
-                let tick = &self.ticks[tick];
-                format!("({tick}) {} for {theirs} ({:+.0} %)", number(ours), 100.0 * off)
-            })
+            (off.abs() > ALLOWED)
+                .then(|| format!("({tick}) {} for {theirs} ({:+.0} %)", number(ours), 100.0 * off))
         };
         series.claims.iter().filter_map(far).collect()
     }
