@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 
 use super::arrivals::{Queues, Sums};
 use super::buffers::{Outgoing, Own, Shared};
-use super::carriers::{Incoming, Manner, Post, queues, sockets};
+use super::carriers::{Incoming, Manner, queues, sockets};
 use super::lanes;
 use super::program::VertexProgram;
 use super::rows::Partitions;
@@ -94,8 +94,7 @@ impl Design {
         } else {
             queues(workers, manner)
         };
-        let (posts, incoming): (Vec<Box<dyn Post>>, Vec<Box<dyn Incoming>>) =
-            ends.into_iter().unzip();
+        let (posts, incoming): (Vec<_>, Vec<_>) = ends.into_iter().unzip();
         Ok(if has(Overhead::Locks) {
             self.over(graph, program, Shared::group(posts).into_iter().zip(incoming).collect())
         } else {

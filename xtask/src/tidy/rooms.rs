@@ -75,7 +75,9 @@ fn on_circles(mut left: Used) -> Used {
             return left;
         }
         let rooms: BTreeSet<String> = left.keys().cloned().collect();
-        left.values_mut().for_each(|to| to.retain(|room| rooms.contains(room)));
+        for to in left.values_mut() {
+            to.retain(|room| rooms.contains(room));
+        }
     }
 }
 

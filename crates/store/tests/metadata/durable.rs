@@ -105,7 +105,7 @@ fn a_draft_under_its_name_stays_and_replaces_nothing() {
     drop(draft);
     let error = Draft::create_named(&path, None).unwrap_err();
     assert_eq!(error.kind(), FailureKind::Output, "{error}");
-    assert_eq!(entries(folder.path()), [path.clone()]);
+    assert_eq!(entries(folder.path()), std::slice::from_ref(&path));
     assert_eq!(fs::read(&path).unwrap(), b"half of it");
     let calls = for_each_call(
         5,
