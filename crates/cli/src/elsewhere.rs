@@ -292,6 +292,7 @@ fn key(file: &Path) -> Result<String, StoreError> {
 fn store_error(file: &Path, error: &ObjectError) -> StoreError {
     let (file, what) = (file.to_owned(), error.what().to_owned());
     let kind = match error.kind() {
+        ObjectErrorKind::Missing if error.is_of_bucket() => FailureKind::Missing,
         ObjectErrorKind::Missing => return StoreError::Missing { file },
         ObjectErrorKind::Stopped => return StoreError::Cancelled,
         ObjectErrorKind::Address => FailureKind::Usage,

@@ -12,6 +12,12 @@ use thiserror::Error;
 use crate::http::is_untrusted;
 use crate::profile::program::KeyError;
 
+/// Text of an object that is another one than when it was opened.
+pub(crate) const REPLACED: &str =
+    "the object was replaced while it was read; read it again when nothing writes to it";
+/// Text of a bucket that is not there.
+const NO_BUCKET: &str = "no such bucket";
+
 /// Why an object could not be read, written or listed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{name}: {what}")]
@@ -67,6 +73,11 @@ impl ObjectError {
         self.kind
     }
 
+    /// Whether there is no such bucket.
+    pub fn is_of_bucket(&self) -> bool {
+        self.kind == ObjectErrorKind::Missing && self.what == NO_BUCKET
+    }
+
     /// Text of what went wrong, without the name.
     pub fn what(&self) -> &str {
         &self.what
@@ -76,12 +87,13 @@ impl ObjectError {
     pub(crate) fn of(name: &str, error: &object_store::Error) -> Self {
         use object_store::Error as Found;
         let (kind, what) = match error {
+            Found::NotFound { .. } if has_no_bucket(error) => {
+                (ObjectErrorKind::Missing, NO_BUCKET.to_owned())
+            }
             Found::NotFound { .. } => (ObjectErrorKind::Missing, "no such object".to_owned()),
-            Found::Precondition { .. } | Found::NotModified { .. } => (
-                ObjectErrorKind::Changed,
-                "the object was replaced while it was read; read it again when nothing writes to it"
-                    .to_owned(),
-            ),
+            Found::Precondition { .. } | Found::NotModified { .. } => {
+                (ObjectErrorKind::Changed, REPLACED.to_owned())
+            }
             Found::AlreadyExists { .. } => {
                 (ObjectErrorKind::Changed, "the object is there already".to_owned())
             }
@@ -99,15 +111,24 @@ impl ObjectError {
             _ if let Some(refused) = cause::<KeyError>(error) => {
                 (ObjectErrorKind::Denied, refused.to_string())
             }
-            _ if text(error).contains("status code: 404") => {
-                (ObjectErrorKind::Missing, "no such bucket".to_owned())
-            }
-            _ if text(error).contains("status code: 403") => {
-                (ObjectErrorKind::Denied, denied(error))
-            }
+            _ if has_status(error, 404) => (ObjectErrorKind::Missing, NO_BUCKET.to_owned()),
+            _ if has_status(error, 403) => (ObjectErrorKind::Denied, denied(error)),
             _ => (ObjectErrorKind::Store, described(error)),
         };
         Self::new(name, kind, what)
+    }
+
+    /// The error of a store about an object that was there when it was opened. Where a body breaks
+    /// off the rest of it is asked for, and the answer to that lies within an error of the body.
+    pub(crate) fn of_opened(name: &str, error: &object_store::Error) -> Self {
+        if matches!(error, object_store::Error::NotFound { .. }) || has_status(error, 404) {
+            let what = "the object was removed while it was read";
+            return Self::new(name, ObjectErrorKind::Changed, what);
+        }
+        if has_status(error, 412) {
+            return Self::new(name, ObjectErrorKind::Changed, REPLACED);
+        }
+        Self::of(name, error)
     }
 }
 
@@ -120,7 +141,7 @@ impl ObjectError {
                 let what = "the upload was ended by another program, or by a rule of the bucket";
                 Self::new(name, ObjectErrorKind::Store, what)
             }
-            Found::NotFound { .. } => Self::new(name, ObjectErrorKind::Missing, "no such bucket"),
+            Found::NotFound { .. } => Self::new(name, ObjectErrorKind::Missing, NO_BUCKET),
             Found::Precondition { .. }
             | Found::NotModified { .. }
             | Found::AlreadyExists { .. }
@@ -136,6 +157,23 @@ impl ObjectError {
 /// Whether a store says that it knows no such upload in parts.
 pub(crate) fn has_no_upload(error: &object_store::Error) -> bool {
     text(error).contains("<Code>NoSuchUpload</Code>")
+}
+
+/// Whether a store says that there is no such bucket, or container.
+fn has_no_bucket(error: &object_store::Error) -> bool {
+    let text = text(error);
+    ["NoSuchBucket", "ContainerNotFound"].iter().any(|it| text.contains(&format!("<Code>{it}</")))
+}
+
+/// Whether a request met another one for the same object, so that it should be made again: stores
+/// say so where an object is removed while another is put on a condition.
+pub(crate) fn is_conflict(error: &object_store::Error) -> bool {
+    text(error).contains("<Code>ConditionalRequestConflict</Code>")
+}
+
+/// Whether a store answered with this status.
+fn has_status(error: &object_store::Error, status: u16) -> bool {
+    text(error).contains(&format!("status code: {status}"))
 }
 
 /// Whether no answer came to a request, which may have arrived all the same.
@@ -170,8 +208,7 @@ pub fn fault(error: &io::Error) -> Option<&ObjectError> {
 /// Whether a store says that there is no such range: the object has no bytes, or the server sends
 /// only all of it.
 pub(crate) fn has_no_range(error: &object_store::Error) -> bool {
-    matches!(error, object_store::Error::NotSupported { .. })
-        || text(error).contains("status code: 416")
+    matches!(error, object_store::Error::NotSupported { .. }) || has_status(error, 416)
 }
 
 impl From<ObjectError> for io::Error {

@@ -38,8 +38,8 @@ use route::Route;
 use crate::checksum::{self, Stated};
 use crate::traffic;
 
-/// How long a connection may take.
-const CONNECT: Duration = Duration::from_secs(10);
+/// How long a connection may take, where options of a client say nothing else.
+pub(crate) const CONNECT: Duration = Duration::from_secs(10);
 /// How long an idle connection is kept. So are as many as had requests in flight.
 const IDLE: Duration = Duration::from_secs(90);
 /// Redirects that are followed one after another.
@@ -69,7 +69,7 @@ impl HttpConnector for Connections {
         let is_plain_allowed = allowed.is_some_and(|value| value == "true");
         let tls = tls(self.certificates.as_deref())
             .map_err(|source| object_store::Error::Generic { store: "TLS", source })?;
-        let route = Route::of_environment(tls.clone(), CONNECT);
+        let route = Route::of_environment(tls.clone(), connect_timeout(options));
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
             .https_or_http()
@@ -81,6 +81,14 @@ impl HttpConnector for Connections {
             .build(connector);
         Ok(HttpClient::new(Requests { client, route, silence: self.silence, is_plain_allowed }))
     }
+}
+
+/// How long a connection may take. Services of a machine that say who it is are soon reached, or are
+/// not there, and `object_store` states a second for them.
+fn connect_timeout(options: &ClientOptions) -> Duration {
+    let stated = options.get_config_value(&ClientConfigKey::ConnectTimeout);
+    let seconds = stated.and_then(|text| text.strip_suffix('s')?.parse().ok());
+    seconds.map_or(CONNECT, Duration::from_secs)
 }
 
 /// Encryption as the certificates of this system, and of a file, allow; without any, no server is
@@ -206,6 +214,17 @@ struct Refused(&'static str);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn connections_may_take_as_long_as_is_said() {
+        for seconds in [1, 10] {
+            let timeout = Duration::from_secs(seconds);
+            let options = ClientOptions::new().with_connect_timeout(timeout);
+            assert_eq!(connect_timeout(&options), timeout);
+        }
+        let options = ClientOptions::new().with_connect_timeout_disabled();
+        assert_eq!(connect_timeout(&options), CONNECT);
+    }
 
     #[test]
     fn certificates_that_cannot_be_read_are_errors() {

@@ -13,7 +13,7 @@ use object_store::{GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt}
 use crate::RANGE_BYTES;
 use crate::cancellation::{self, Cancellation};
 use crate::checksum::Stated;
-use crate::error::{ObjectError, ObjectErrorKind, has_no_range, is_declined};
+use crate::error::{ObjectError, ObjectErrorKind, REPLACED, has_no_range, is_declined};
 use crate::location::Location;
 use crate::runtime::{self, Stopped};
 use crate::tiling::Tiling;
@@ -293,28 +293,16 @@ impl Object {
 
     /// The body of an answer, which has `length` bytes.
     async fn received(&self, answer: GetResult, length: u64) -> Result<Bytes, ObjectError> {
-        let body = received(&self.0.name, answer, length).await;
-        body.map_err(|error| match error.kind() {
-            ObjectErrorKind::Missing => self.changed(),
-            _ => error,
-        })
+        received(self.name(), answer, length, ObjectError::of_opened).await
     }
 
     /// An error of a request after the object was opened.
     fn failed(&self, error: &object_store::Error) -> ObjectError {
-        match error {
-            object_store::Error::NotFound { .. } => {
-                let what = "the object was removed while it was read";
-                ObjectError::new(self.name(), ObjectErrorKind::Changed, what)
-            }
-            error => ObjectError::of(self.name(), error),
-        }
+        ObjectError::of_opened(self.name(), error)
     }
 
     fn changed(&self) -> ObjectError {
-        let what = "the object was replaced while it was read; read it again when nothing writes \
-                    to it";
-        ObjectError::new(self.name(), ObjectErrorKind::Changed, what)
+        ObjectError::new(self.name(), ObjectErrorKind::Changed, REPLACED)
     }
 }
 
@@ -331,7 +319,7 @@ async fn head(
         Ok(answer) => {
             let (size, version) = (answer.meta.size, answer.meta.clone().into());
             let stated = answer.extensions.get::<Stated>().copied();
-            let head = received(name, answer, bytes.min(size)).await?;
+            let head = received(name, answer, bytes.min(size), ObjectError::of).await?;
             Ok((size, version, head, stated))
         }
         // An object without bytes has no range of them.
@@ -343,15 +331,20 @@ async fn head(
     }
 }
 
-/// The body of an answer. Memory is taken as bytes arrive.
-async fn received(name: &str, answer: GetResult, length: u64) -> Result<Bytes, ObjectError> {
+/// The body of an answer. Memory is taken as bytes arrive. `failed`: what an error of it is.
+async fn received(
+    name: &str,
+    answer: GetResult,
+    length: u64,
+    failed: fn(&str, &object_store::Error) -> ObjectError,
+) -> Result<Bytes, ObjectError> {
     let mut stream = answer.into_stream();
     let mut body = BytesMut::new();
     let wrong = |count: u64| {
         let what = format!("expected {length} bytes from the server, found {count}");
         ObjectError::new(name, ObjectErrorKind::Store, what)
     };
-    while let Some(more) = stream.try_next().await.map_err(|error| ObjectError::of(name, &error))? {
+    while let Some(more) = stream.try_next().await.map_err(|error| failed(name, &error))? {
         let count = (body.len() + more.len()) as u64;
         if count > length {
             return Err(wrong(count));

@@ -21,7 +21,7 @@ use object_store::{
 use crate::azure;
 use crate::checksum;
 use crate::error::{ObjectError, ObjectErrorKind};
-use crate::http::Connections;
+use crate::http::{CONNECT, Connections};
 use crate::location::{Location, Scheme};
 use crate::profile::Profile;
 use crate::profile::program::KeyProgram;
@@ -183,13 +183,14 @@ impl Settings {
         )
     }
 
-    /// Whether requests may be plain: to addresses that say so alone.
+    /// Whether requests may be plain: to addresses that say so alone. Also how long a connection may
+    /// take.
     fn client(&self, location: &Location) -> ClientOptions {
         let plain = |(name, value): &(String, String)| {
             (name.contains("ENDPOINT") || name.contains("BASE_URL")) && value.starts_with("http://")
         };
         let plain = location.root().starts_with("http://") || self.variables.iter().any(plain);
-        ClientOptions::new().with_allow_http(plain)
+        ClientOptions::new().with_allow_http(plain).with_connect_timeout(CONNECT)
     }
 
     /// How often requests are made again.

@@ -30,7 +30,7 @@ use object_store::{
 };
 use tokio::task::JoinHandle;
 
-use crate::error::{ObjectError, ObjectErrorKind, has_no_answer};
+use crate::error::{ObjectError, ObjectErrorKind, has_no_answer, is_conflict};
 use crate::location::{Location, Scheme};
 use crate::runtime::{self, Stopped};
 use crate::unfinished::Unfinished;
@@ -39,7 +39,8 @@ use crate::write_requests::WriteRequests;
 
 /// Bytes of an object that is put on a condition, at most: it is put whole.
 const CONDITIONAL_BYTES: usize = 8 << 20;
-/// Times that an object is put on a condition at most, where no answer comes.
+/// Times that an object is put on a condition at most, where no answer comes, or one that says
+/// nothing of the condition.
 const CONDITIONAL_PUTS: usize = 3;
 
 /// Name of the metadata of an object by which its writer knows it again. Azure takes letters alone.
@@ -207,7 +208,7 @@ impl Upload {
                 Err(error) => error,
             };
             match self.settled(&error) {
-                Err(_) if more > 0 && has_no_answer(&error) => {}
+                Err(_) if more > 0 && (has_no_answer(&error) || is_conflict(&error)) => {}
                 settled => return settled,
             }
         }
@@ -234,7 +235,9 @@ impl Upload {
     fn settled(&self, error: &Error) -> Result<Version, ObjectError> {
         let is_conditional = !matches!(self.mode, PutMode::Overwrite);
         let failed = match error {
-            Error::AlreadyExists { .. } | Error::Precondition { .. } if is_conditional => {
+            Error::AlreadyExists { .. } | Error::Precondition { .. }
+                if is_conditional && !is_conflict(error) =>
+            {
                 ObjectError::of(&self.name, error)
             }
             error => ObjectError::of_writing(&self.name, error),

@@ -157,6 +157,20 @@ fn stated_requests_are_those_of_readers_and_blocks() {
 }
 
 #[test]
+fn connections_are_used_again() {
+    let server = BucketServer::start().unwrap();
+    let object = opened(&server, &bytes(3_000_000));
+    server.take_connections();
+    server.take_requests();
+    let stated = ReadRequests { bytes: Some(16 << 10), in_flight: Some(4) };
+    let mut reader = object.reader(0..object.bytes(), Ahead::in_memory(0, stated).surely());
+    assert_eq!(reader.read_to_end(&mut Vec::new()).unwrap(), 3_000_000);
+    let (requests, connections) = (server.take_requests().len(), server.take_connections());
+    // A request that begins before the one before has left its connection takes one more.
+    assert!(requests > 150 && connections <= 16, "{connections} for {requests}");
+}
+
+#[test]
 fn blocks_are_asked_for_once() {
     let server = BucketServer::start().unwrap();
     let object = opened(&server, &bytes(5_000_000));
@@ -222,6 +236,7 @@ fn faults_that_pass_are_waited_out() {
         Fault::Status(503),
         Fault::Status(429),
         Fault::Cut,
+        Fault::Stalled(Duration::from_secs(2)),
         Fault::Silent(Duration::from_millis(700)),
     ] {
         fail_first(&server, 2, fault.clone());
@@ -237,6 +252,7 @@ fn faults_that_last_are_errors_with_the_name() {
         (Fault::Status(500), "the server answered 500 Internal Server Error Oops, also when"),
         (Fault::Status(400), "the server answered 400 Bad Request Oops"),
         (Fault::Cut, "the connection was cut"),
+        (Fault::Stalled(Duration::from_secs(2)), "the server did not answer in time"),
         (Fault::Silent(Duration::from_secs(2)), "the server did not answer in time"),
         (Fault::Status(403), "access is denied (the server answered 403 Forbidden"),
     ] {
@@ -246,6 +262,15 @@ fn faults_that_last_are_errors_with_the_name() {
         assert!(!error.contains("KEY") && !error.contains("secret"), "{error}");
     }
     assert_eq!(fault_kind(&server, &object, Fault::Status(403)), ObjectErrorKind::Denied);
+    // A request is made as often as `AWS_MAX_ATTEMPTS` says.
+    server.take_requests();
+    fault_kind(&server, &object, Fault::Status(500));
+    assert_eq!(server.take_requests().len(), 4);
+    let missing = Fault::Refused(404, "NoSuchBucket");
+    server.fail(move |_| Some(missing.clone()));
+    let error = bucket(&server).open("it", 4096).unwrap_err();
+    assert_eq!(error.to_string(), "s3://box/it: no such bucket");
+    assert!(error.is_of_bucket() && error.kind() == ObjectErrorKind::Missing);
 }
 
 fn fault_kind(server: &BucketServer, object: &Object, fault: Fault) -> ObjectErrorKind {
@@ -296,6 +321,31 @@ fn an_object_that_is_replaced_between_two_reads_is_an_error() {
     }
     let object = opened(&server, &bytes(100_000));
     assert_eq!(fault_kind(&server, &object, Fault::Removed), ObjectErrorKind::Changed);
+}
+
+/// The rest of a body that breaks off is asked for, which finds out what happened meanwhile.
+#[test]
+fn an_object_that_changes_while_a_body_breaks_off_is_an_error() {
+    let server = BucketServer::start().unwrap();
+    let ways: [fn(&Object) -> ObjectError; 2] =
+        [refused, |object: &Object| object.read_through(5000..90_000, &mut |_| {}).unwrap_err()];
+    for way in ways {
+        for (fault, message) in [
+            (Fault::Replaced(bytes(100_000)), "the object was replaced while it was read"),
+            (Fault::Removed, "the object was removed while it was read"),
+        ] {
+            server.fail(|_| None);
+            let object = opened(&server, &bytes(100_000));
+            let mut reads = 0;
+            server.fail(move |_| {
+                reads += 1;
+                Some(if reads == 1 { Fault::Cut } else { fault.clone() })
+            });
+            let error = way(&object);
+            assert_eq!(error.kind(), ObjectErrorKind::Changed, "{error}");
+            assert!(error.what().starts_with(message), "{error}");
+        }
+    }
 }
 
 #[test]

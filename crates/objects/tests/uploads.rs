@@ -344,6 +344,22 @@ fn of_two_conditional_puts_whose_answers_are_lost_one_wins() {
     }
 }
 
+/// A removal that ends meanwhile says nothing of the condition.
+#[test]
+fn a_conditional_put_that_meets_a_removal_is_made_again() {
+    let _alone = alone();
+    let server = BucketServer::start().unwrap();
+    let conflict = Fault::Refused(409, "ConditionalRequestConflict");
+    fail(&server, is_put, 2, conflict.clone());
+    assert!(put_if(&server, b"new", None).unwrap().is_some());
+    assert_eq!(server.get("box/out/it").unwrap(), b"new");
+    server.remove("box/out/it");
+    fail(&server, is_put, usize::MAX, conflict);
+    let error = put_if(&server, b"new", None).unwrap_err();
+    assert_eq!(error.kind(), ObjectErrorKind::Store, "{error}");
+    assert!(error.what().contains("409 Conflict ConditionalRequestConflict"), "{error}");
+}
+
 #[test]
 fn a_conditional_put_that_nobody_can_vouch_for_is_an_error() {
     let _alone = alone();

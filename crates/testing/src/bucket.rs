@@ -19,6 +19,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rustls::ServerConfig;
 
 mod encryption;
+mod fault;
 mod generations;
 mod lists;
 mod message;
@@ -28,6 +29,7 @@ mod time;
 mod uploads;
 
 pub use self::encryption::AUTHORITY;
+pub use self::fault::{Fault, Faults};
 pub use self::message::Request;
 use self::message::{Answer, Attributes, GENERATION, decoded};
 use self::signature::{Key, Refusal};
@@ -37,49 +39,6 @@ pub use self::sums::StatedSum;
 const DATE: &str = "Thu, 26 Nov 2026 12:00:00 GMT";
 /// The key by which requests are signed.
 const KEY: Key = Key { id: "WELTERKEY", secret: "very/secret", region: "nowhere-1" };
-
-/// A thing that goes wrong with an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The server answers with this status.
-    Status(u16),
-    /// The server answers with this status, and repeats the request with all that is secret in it.
-    Repeated(u16),
-    /// The connection ends after half of the body.
-    Cut,
-    /// The body has a byte less than the range, and says so.
-    Short,
-    /// The body has a byte more than the range, and says so.
-    Long,
-    /// The server says nothing for so long, and then answers.
-    Silent(Duration),
-    /// The server does it, says nothing for so long, and then answers.
-    Late(Duration),
-    /// The server does it, and the connection ends without an answer.
-    Lost,
-    /// The server does it, and answers with this status, as a proxy before it would.
-    DoneBut(u16),
-    /// A bit in the middle of the body is another.
-    Flipped,
-    /// A bit of a digit behind the middle of the body is another, so that it is another digit. No
-    /// zero is made, which would be odd in front of others.
-    Digit,
-    /// The server answers 200 with this word for an error, and does nothing.
-    Inside(&'static str),
-    /// The server does not look at entity tags.
-    Careless,
-    /// The server does not know ranges.
-    Whole,
-    /// Another object is put there before.
-    Replaced(Vec<u8>),
-    /// Another client removes the object before.
-    Removed,
-    /// The server says that the object is at another URL.
-    Moved(String),
-}
-
-/// Decides which answer goes wrong.
-pub type Faults = dyn FnMut(&Request) -> Option<Fault> + Send;
 
 /// The server. Its threads end with the process.
 pub struct BucketServer {
@@ -97,6 +56,8 @@ struct State {
     /// Blocks of no object, by path and name.
     blocks: BTreeMap<(String, String), Vec<u8>>,
     requests: Vec<Request>,
+    /// Connections that clients opened.
+    connections: usize,
     /// Requests that [`Fault::Silent`] makes wait now, and the most of them at any time.
     waiting: [usize; 2],
     faults: Option<Box<Faults>>,
@@ -162,6 +123,7 @@ impl BucketServer {
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
+                lock(&shared).connections += 1;
                 let (shared, tls) = (Arc::clone(&shared), tls.clone());
                 // A client that goes away ends its thread.
                 thread::spawn(move || {
@@ -238,6 +200,11 @@ impl BucketServer {
         std::mem::take(&mut lock(&self.state).requests)
     }
 
+    /// Connections that clients opened so far, which are forgotten then.
+    pub fn take_connections(&self) -> usize {
+        std::mem::take(&mut lock(&self.state).connections)
+    }
+
     /// The most requests that [`Fault::Silent`] made wait at any time, which is forgotten then.
     ///
     /// Others are not counted: one that a client gave up may be answered late on a busy machine.
@@ -312,7 +279,11 @@ fn serve(connection: impl Read + Write, state: &Mutex<State>) -> io::Result<()> 
             Some(Fault::DoneBut(status)) => Answer::error(status, "Oops"),
             _ => answer,
         };
-        if !answer.write(reader.get_mut(), request.method == "HEAD")? {
+        let goes_on = answer.write(reader.get_mut(), request.method == "HEAD")?;
+        if let Some(Fault::Stalled(time)) = fault {
+            thread::sleep(time);
+        }
+        if !goes_on {
             return Ok(());
         }
     }
@@ -359,6 +330,7 @@ impl State {
     fn answer(&mut self, request: &Request, fault: Option<&Fault>) -> Answer {
         match fault {
             Some(Fault::Status(status)) => return Answer::error(*status, "Oops"),
+            Some(Fault::Refused(status, code)) => return Answer::error(*status, code),
             Some(Fault::Repeated(status)) => return Answer::repeated(*status, request),
             Some(Fault::Inside(code)) => {
                 return Answer { status: 200, ..Answer::error(500, code) };
@@ -457,7 +429,7 @@ impl State {
                     *digit ^= 1;
                 }
             }
-            Some(Fault::Cut) => answer.cut = Some(answer.body.len() / 2),
+            Some(Fault::Cut | Fault::Stalled(_)) => answer.cut = Some(answer.body.len() / 2),
             _ => {}
         }
         self.stated_sum.state(request, &object.bytes, answer)

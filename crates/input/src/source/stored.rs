@@ -75,7 +75,7 @@ pub(crate) fn open(location: &Location, head_bytes: u64) -> Result<Object, Input
     let bucket = Bucket::of(location).map_err(|error| InputError::of_object(&error))?;
     let object = bucket.open_input(&location.key, head_bytes);
     object.map_err(|error| match error.kind() {
-        ObjectErrorKind::Missing => folder(),
+        ObjectErrorKind::Missing if !error.is_of_bucket() => folder(),
         _ => InputError::of_object(&error),
     })
 }
