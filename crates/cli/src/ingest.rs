@@ -11,6 +11,7 @@ use welter_engine::plan::{Device, FrontierMode, IndexMode, Layout, Measured, hum
 use welter_input::ReadOptions;
 use welter_input::source::says_format;
 use welter_objects::Location;
+use welter_output::{OutputError, probe};
 use welter_store::StoreError;
 use welter_store::frame::Compression;
 use welter_store::io::{IoOptions, Remote};
@@ -104,7 +105,8 @@ pub(crate) fn refuse_to_replace(directory: &Path) -> Result<(), Failure> {
             let what = format!("{}: the name is that of a file", directory.display());
             return Err(Failure::usage(what).hint("name a folder, without the ending of a format"));
         }
-        return Ok(welter_engine::kept::refuse_to_replace(&remote, &target)?);
+        kept::refuse_to_replace(&remote, &target)?;
+        return may_write(target);
     }
     if directory.symlink_metadata().is_err() {
         return Ok(());
@@ -112,6 +114,18 @@ pub(crate) fn refuse_to_replace(directory: &Path) -> Result<(), Failure> {
     let path = directory.display();
     Err(Failure::output(format!("{path}: is there already, and is not replaced"))
         .hint("name another directory, or remove this one first"))
+}
+
+/// Refuses the URL of a folder where no object may be written, since hours of reading would be lost
+/// when the graph is sent.
+fn may_write(folder: PathBuf) -> Result<(), Failure> {
+    // No file of a graph has that name: at Azure a block of it stays for a week, unseen.
+    match probe(&folder.join("manifest-probe")) {
+        Err(OutputError::Create { source, .. }) => {
+            Err(StoreError::Create { file: folder, source }.into())
+        }
+        probed => Ok(probed.map(drop)?),
+    }
 }
 
 /// Bytes of files of a graph that are in memory while it is sent, beside parts of an object.

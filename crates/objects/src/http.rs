@@ -83,8 +83,8 @@ impl HttpConnector for Connections {
     }
 }
 
-/// How long a connection may take. Services of a machine that say who it is are soon reached, or are
-/// not there, and `object_store` states a second for them.
+/// How long a connection may take. Services of a machine that say who it is are soon reached, or
+/// are not there, and `object_store` states a second for them.
 fn connect_timeout(options: &ClientOptions) -> Duration {
     let stated = options.get_config_value(&ClientConfigKey::ConnectTimeout);
     let seconds = stated.and_then(|text| text.strip_suffix('s')?.parse().ok());

@@ -183,7 +183,7 @@ impl Settings {
         )
     }
 
-    /// Whether requests may be plain: to addresses that say so alone. Also how long a connection may
+    /// Whether requests may be plain: to addresses that say so alone; and how long a connection may
     /// take.
     fn client(&self, location: &Location) -> ClientOptions {
         let plain = |(name, value): &(String, String)| {

@@ -8,21 +8,27 @@ use welter_testing::bucket::{BucketServer, Fault, Request};
 use crate::bucket_checkpoints::{RUN, begin as begin_checkpoints, broken_off};
 use crate::graphs::begin;
 use crate::interrupt::ended;
-use crate::objects::{as_google, command, must, refused, run, text};
+use crate::objects::{as_azure, as_google, command, must, refused, run, text};
 use crate::sandbox::Sandbox;
 
 const INGEST: &str = "ingest e.tsv -q -o s3://box/b";
 
 /// Components of the graph that [`INGEST`] makes are those of the edges.
 fn is_whole(sandbox: &Sandbox, server: &BucketServer) {
-    must(sandbox, server, "check s3://box/b");
+    is_whole_at(sandbox, server, "s3://box/b");
+}
+
+/// As [`is_whole`], of the graph of this URL.
+fn is_whole_at(sandbox: &Sandbox, server: &BucketServer, url: &str) {
+    must(sandbox, server, &format!("check {url}"));
     sandbox.must("run wcc graph -q -o expected.csv");
-    must(sandbox, server, "run wcc s3://box/b -q -o r.csv");
+    must(sandbox, server, &format!("run wcc {url} -q -o r.csv"));
     assert!(sandbox.read("r.csv") == sandbox.read("expected.csv"));
 }
 
+/// Whether it puts the manifest of that graph, wherever a cloud has its buckets.
 fn is_manifest(request: &Request) -> bool {
-    request.path == "box/b/manifest" && request.method == "PUT"
+    request.path.ends_with("box/b/manifest") && request.method == "PUT"
 }
 
 #[test]
@@ -62,6 +68,37 @@ fn an_ingest_whose_last_answer_is_lost_has_kept_the_graph() {
     let stderr = refused(&sandbox, &server, INGEST, 74);
     assert!(stderr.contains("s3://box/b/manifest"), "{stderr}");
     assert_eq!(server.paths(), before);
+}
+
+#[test]
+fn a_bucket_that_takes_no_graph_is_refused_before_edges_are_read() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    server.put("box/e.tsv", text(3000));
+    for (status, message) in [(403, "access is denied"), (404, "no such bucket")] {
+        server.fail(move |request| {
+            let writes = request.method != "GET" && request.method != "HEAD";
+            writes.then_some(Fault::Status(status))
+        });
+        let line = "ingest s3://box/e.tsv -q -o s3://closed/graph";
+        let stderr = refused(&sandbox, &server, line, 73);
+        let expected = format!("s3://closed/graph: cannot create it: {message}");
+        assert!(stderr.contains(&expected), "{stderr}");
+        let requests = server.take_requests();
+        assert!(requests.iter().all(|it| it.path.starts_with("closed/")), "{requests:?}");
+    }
+    // A bucket that is not there has no graph either.
+    sandbox.write("e.tsv", text(10));
+    server.fail(|_| Some(Fault::Refused(404, "NoSuchBucket")));
+    for (line, name) in [
+        ("run wcc s3://typo/e.tsv", "s3://typo/e.tsv"),
+        ("run wcc s3://typo/graph", "s3://typo/graph"),
+        ("check s3://typo/graph", "s3://typo/graph/manifest"),
+        ("ingest e.tsv -q -o s3://typo/graph", "s3://typo/graph/manifest"),
+        ("resume s3://typo/run", "s3://typo/run/checkpoint"),
+    ] {
+        let stderr = refused(&sandbox, &server, line, 66);
+        assert!(stderr.contains(&format!("{name}: no such bucket")), "{line}: {stderr}");
+    }
 }
 
 #[test]
@@ -255,8 +292,9 @@ fn a_bit_of_an_input_that_flips_on_its_way_is_found() {
     }
 }
 
-/// Two processes ingest one graph at once, into a bucket of this scheme: one has it then.
-fn one_wins(sandbox: &Sandbox, server: &BucketServer, scheme: &str) {
+/// Two processes ingest one graph at once, into a bucket of this scheme that lies in this folder of
+/// the store: one has it then.
+fn one_wins(sandbox: &Sandbox, server: &BucketServer, (scheme, folder): (&str, &str)) {
     let before = server.paths();
     // None of the manifests is taken before both are there.
     let mut writers = BTreeSet::new();
@@ -271,7 +309,8 @@ fn one_wins(sandbox: &Sandbox, server: &BucketServer, scheme: &str) {
         std::fs::create_dir_all(sandbox.path().join(scratch)).unwrap();
         let line = format!("ingest e.tsv -q -o {scheme}://box/b --scratch {scratch}");
         let mut command = command(sandbox, server, &line);
-        command.envs(as_google(server)).env("AWS_MAX_ATTEMPTS", "60").spawn().unwrap()
+        command.envs(as_google(server)).envs(as_azure(server));
+        command.env("AWS_MAX_ATTEMPTS", "60").spawn().unwrap()
     });
     let mut both = both.map(ended);
     both.sort_by_key(|ended| ended.code);
@@ -280,13 +319,16 @@ fn one_wins(sandbox: &Sandbox, server: &BucketServer, scheme: &str) {
     assert!(lost.stderr.contains(&format!("{scheme}://box/b: ")), "{}", lost.stderr);
     assert!(lost.stderr.contains("a graph is kept there already"), "{}", lost.stderr);
     server.fail(|_| None);
-    is_whole(sandbox, server);
+    // As S3 all of them have it.
+    let url = format!("s3://{folder}/b");
+    is_whole_at(sandbox, server, &url);
     // All that is there is of one folder.
     let after = server.paths();
     let new = after.iter().filter(|path| !before.contains(path));
-    let folders: BTreeSet<_> = new.filter_map(|path| path.split('/').nth(2)).collect();
-    assert_eq!(folders.len(), 2, "{after:?}");
-    must(sandbox, server, "remove s3://box/b");
+    let below = new.filter_map(|path| path.strip_prefix(folder)?.strip_prefix("/b/"));
+    let names: BTreeSet<_> = below.filter_map(|path| path.split('/').next()).collect();
+    assert_eq!(names.len(), 2, "{after:?}");
+    must(sandbox, server, &format!("remove {url}"));
     assert_eq!(server.paths(), before);
     let scratch = ["one", "two"].map(|name| sandbox.path().join(name).read_dir().unwrap().count());
     assert_eq!((scratch, server.uploads().len()), ([0, 0], 0));
@@ -296,8 +338,10 @@ fn one_wins(sandbox: &Sandbox, server: &BucketServer, scheme: &str) {
 fn of_two_processes_that_ingest_one_graph_one_wins() {
     let (sandbox, server) = begin();
     // Requests of S3 are verified there all the same.
-    server.publish("box");
-    for scheme in ["s3", "gs"] {
-        one_wins(&sandbox, &server, scheme);
+    for bucket in ["box", "me"] {
+        server.publish(bucket);
+    }
+    for at in [("s3", "box"), ("gs", "box"), ("az", "me/box")] {
+        one_wins(&sandbox, &server, at);
     }
 }

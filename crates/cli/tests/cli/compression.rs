@@ -24,7 +24,7 @@ fn every_compression_gives_the_same_bits() {
     sandbox.must("generate rmat 12 -q -o graph.tsv");
     let program = "pagerank graph.tsv --iterations 4 -q -o -";
     let expected = sandbox.must(&format!("run {program}"));
-    for encoding in ["packed", "short", "compressed"] {
+    for encoding in ["packed", "short", "compressed", "pairs"] {
         for compression in COMPRESSIONS.into_iter().chain(["auto"]) {
             let more = format!("--edge-memory 0 --encoding {encoding} --compression {compression}");
             let found = sandbox.must(&format!("run {program} {more}"));

@@ -12,6 +12,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::{fs, thread};
 
+use welter_testing::bucket::BucketServer;
+
 use crate::csv::{Edge, edges, sorted};
 use crate::sandbox::{Ended, root};
 
@@ -40,9 +42,27 @@ enum Verdict {
 
 #[test]
 fn no_file_of_the_corpus_is_read_wrong_without_a_word() {
+    none_is_read_wrong(None);
+}
+
+/// Formats are read from a bucket as from files, whatever they ask for and in whatever order.
+#[test]
+fn no_file_of_the_corpus_is_read_wrong_from_a_bucket() {
+    let server = BucketServer::start().unwrap();
+    for file in fs::read_dir(folder()).unwrap() {
+        let file = file.unwrap();
+        let name = file.file_name().into_string().unwrap();
+        server.put(&format!("box/{name}"), fs::read(file.path()).unwrap());
+    }
+    none_is_read_wrong(Some(&server));
+    assert!(server.take_requests().len() > 200);
+}
+
+/// Reads all files, here or as objects of a bucket.
+fn none_is_read_wrong(bucket: Option<&BucketServer>) {
     let cases = cases();
     assert!(cases.len() >= 200);
-    let ended = run_all(&cases);
+    let ended = run_all(&cases, bucket);
     let mut report = String::new();
     let mut counts = [0; 4];
     for (case, ended) in cases.iter().zip(&ended) {
@@ -83,9 +103,9 @@ fn folder() -> PathBuf {
 }
 
 /// Runs the command on all files, on a few threads.
-fn run_all(cases: &[Case]) -> Vec<Ended> {
+fn run_all(cases: &[Case], bucket: Option<&BucketServer>) -> Vec<Ended> {
     let part = cases.len().div_ceil(4);
-    let run = |cases: &[Case]| cases.iter().map(Case::run).collect::<Vec<_>>();
+    let run = |cases: &[Case]| cases.iter().map(|case| case.run(bucket)).collect::<Vec<_>>();
     thread::scope(|scope| {
         let parts: Vec<_> =
             cases.chunks(part).map(|cases| scope.spawn(move || run(cases))).collect();
@@ -94,9 +114,12 @@ fn run_all(cases: &[Case]) -> Vec<Ended> {
 }
 
 impl Case {
-    fn run(&self) -> Ended {
+    fn run(&self, bucket: Option<&BucketServer>) -> Ended {
         let mut command = Command::new(env!("CARGO_BIN_EXE_welter"));
-        command.arg("convert").arg(&self.file).args(self.options.split_whitespace());
+        let place = bucket.map_or("", |_| "s3://box/");
+        command.arg("convert").arg(format!("{place}{}", self.file));
+        command.args(self.options.split_whitespace());
+        command.envs(bucket.map(BucketServer::environment).unwrap_or_default());
         command.args(["-o", "-", "--output-format", "csv"]).env("NO_COLOR", "1");
         Ended::of(command.current_dir(folder()).stdin(Stdio::null()).output().unwrap())
     }

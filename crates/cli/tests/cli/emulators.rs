@@ -48,7 +48,7 @@ fn all_that_there_is(store: Option<Emulator>) {
     at.sandbox.must("convert c.csv -q -o same.csv");
     assert!(read("back.csv") == read("same.csv"));
     // A graph is kept there, once, and run from there, with a disk in front.
-    at.ends("ingest e.tsv -q -o BOX/graph", 0);
+    at.ends("ingest BOX/in/e.csv.gz -q -o BOX/graph", 0);
     let stderr = at.ends("ingest e.tsv -q -o BOX/graph", 73);
     assert!(stderr.contains("a graph is kept there already"), "{stderr}");
     at.ends("check BOX/graph", 0);

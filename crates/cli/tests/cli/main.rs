@@ -8,6 +8,7 @@ mod bipartite;
 mod bombs;
 mod bucket_answers;
 mod bucket_checkpoints;
+mod bucket_clouds;
 mod bucket_faults;
 mod bucket_known;
 mod bucket_suites;
