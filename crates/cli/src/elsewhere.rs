@@ -207,6 +207,10 @@ struct ForCaller {
 }
 
 impl Remote for ForCaller {
+    fn behind(&self) -> Option<&dyn Remote> {
+        Some(&*self.remote)
+    }
+
     fn bytes(&self, file: &Path) -> Result<u64, StoreError> {
         self.caller.during(|| self.remote.bytes(file))
     }
@@ -243,14 +247,6 @@ impl Remote for ForCaller {
 
     fn ages(&self, folder: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
         self.caller.during(|| self.remote.ages(folder))
-    }
-
-    fn delete(&self, file: &Path) -> Result<(), StoreError> {
-        self.remote.delete(file)
-    }
-
-    fn distrust(&self, file: &Path, range: Range<u64>) {
-        self.remote.distrust(file, range);
     }
 }
 

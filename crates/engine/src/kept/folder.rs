@@ -13,10 +13,9 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use welter_store::StoreError;
-use welter_store::io::{Remote, RemoteVersion, RemoteWriter};
+use welter_store::io::{Remote, RemoteVersion};
 
 use super::manifest::Manifest;
 
@@ -103,6 +102,10 @@ impl FolderElsewhere {
 }
 
 impl Remote for FolderElsewhere {
+    fn behind(&self) -> Option<&dyn Remote> {
+        Some(&*self.remote)
+    }
+
     fn bytes(&self, file: &Path) -> Result<u64, StoreError> {
         self.remote.bytes(&self.named(file)?)
     }
@@ -117,37 +120,8 @@ impl Remote for FolderElsewhere {
         self.remote.read(&file, range, take)
     }
 
-    fn create(&self, file: &Path) -> Result<Box<dyn RemoteWriter>, StoreError> {
-        self.remote.create(file)
-    }
-
-    fn put_if(
-        &self,
-        file: &Path,
-        bytes: &[u8],
-        then: Option<&RemoteVersion>,
-    ) -> Result<Option<RemoteVersion>, StoreError> {
-        self.remote.put_if(file, bytes, then)
-    }
-
     fn load(&self, file: &Path, bytes_max: u64) -> Result<(Vec<u8>, RemoteVersion), StoreError> {
         self.remote.load(&self.named(file)?, bytes_max)
-    }
-
-    fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
-        self.remote.list(folder)
-    }
-
-    fn ages(&self, beginning: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
-        self.remote.ages(beginning)
-    }
-
-    fn delete(&self, file: &Path) -> Result<(), StoreError> {
-        self.remote.delete(file)
-    }
-
-    fn distrust(&self, file: &Path, range: Range<u64>) {
-        self.remote.distrust(file, range);
     }
 }
 

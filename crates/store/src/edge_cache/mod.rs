@@ -26,12 +26,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use self::selection::{FileNumber, Selection};
 use self::slots::{BLOCK_BYTES, LABEL_BYTES, Label, SLOT_BYTES, SlotState, Slots};
 use crate::StoreError;
-use crate::io::{Remote, RemoteVersion, RemoteWriter};
+use crate::io::Remote;
 
 pub use self::slots::NAME;
 
@@ -274,6 +273,10 @@ impl EdgeCache {
 }
 
 impl Remote for EdgeCache {
+    fn behind(&self) -> Option<&dyn Remote> {
+        Some(&*self.behind)
+    }
+
     fn bytes(&self, file: &Path) -> Result<u64, StoreError> {
         match self.selection.file(file) {
             Some(known) => Ok(self.selection.bytes(known)),
@@ -298,35 +301,6 @@ impl Remote for EdgeCache {
         let read = self.read_known((file, number), range, &mut buffers, take);
         self.give_back(buffers);
         read
-    }
-
-    fn create(&self, file: &Path) -> Result<Box<dyn RemoteWriter>, StoreError> {
-        self.behind.create(file)
-    }
-
-    fn put_if(
-        &self,
-        file: &Path,
-        bytes: &[u8],
-        then: Option<&RemoteVersion>,
-    ) -> Result<Option<RemoteVersion>, StoreError> {
-        self.behind.put_if(file, bytes, then)
-    }
-
-    fn load(&self, file: &Path, bytes_max: u64) -> Result<(Vec<u8>, RemoteVersion), StoreError> {
-        self.behind.load(file, bytes_max)
-    }
-
-    fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
-        self.behind.list(folder)
-    }
-
-    fn ages(&self, beginning: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
-        self.behind.ages(beginning)
-    }
-
-    fn delete(&self, file: &Path) -> Result<(), StoreError> {
-        self.behind.delete(file)
     }
 
     fn distrust(&self, file: &Path, range: Range<u64>) {

@@ -17,8 +17,14 @@ use std::time::Duration;
 use super::place::Place;
 use crate::StoreError;
 
-/// Files that lie elsewhere, by their names.
+/// Files that lie elsewhere, by their names. Some stand in front of others, such as a cache, and
+/// leave to these all that they do not do themselves.
 pub trait Remote: fmt::Debug + Send + Sync {
+    /// The files that these stand in front of, if they do.
+    fn behind(&self) -> Option<&dyn Remote> {
+        None
+    }
+
     /// Bytes of a file.
     ///
     /// # Errors
@@ -41,7 +47,9 @@ pub trait Remote: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::Remote`].
-    fn create(&self, file: &Path) -> Result<Box<dyn RemoteWriter>, StoreError>;
+    fn create(&self, file: &Path) -> Result<Box<dyn RemoteWriter>, StoreError> {
+        asked(self.behind(), file)?.create(file)
+    }
 
     /// Puts a small file whole, unless there is one of that name. Whether it was put.
     ///
@@ -61,19 +69,25 @@ pub trait Remote: fmt::Debug + Send + Sync {
         file: &Path,
         bytes: &[u8],
         then: Option<&RemoteVersion>,
-    ) -> Result<Option<RemoteVersion>, StoreError>;
+    ) -> Result<Option<RemoteVersion>, StoreError> {
+        asked(self.behind(), file)?.put_if(file, bytes, then)
+    }
 
     /// A small file whole, as it is now, and its version.
     ///
     /// # Errors
     /// As [`Self::bytes`]; also when it has more bytes than this.
-    fn load(&self, file: &Path, bytes_max: u64) -> Result<(Vec<u8>, RemoteVersion), StoreError>;
+    fn load(&self, file: &Path, bytes_max: u64) -> Result<(Vec<u8>, RemoteVersion), StoreError> {
+        asked(self.behind(), file)?.load(file, bytes_max)
+    }
 
     /// Names of the files below a folder.
     ///
     /// # Errors
     /// [`StoreError::Remote`].
-    fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, StoreError>;
+    fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+        asked(self.behind(), folder)?.list(folder)
+    }
 
     /// Names of the files whose names go on behind `beginning`, with the time since each was
     /// written; none where that is not known. No others are asked for, and a store without an order
@@ -81,19 +95,31 @@ pub trait Remote: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::Remote`].
-    fn ages(&self, _beginning: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
-        Ok(Vec::new())
+    fn ages(&self, beginning: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
+        self.behind().map_or_else(|| Ok(Vec::new()), |behind| behind.ages(beginning))
     }
 
     /// Removes a file; one that is not there is no error.
     ///
     /// # Errors
     /// [`StoreError::Remote`].
-    fn delete(&self, file: &Path) -> Result<(), StoreError>;
+    fn delete(&self, file: &Path) -> Result<(), StoreError> {
+        asked(self.behind(), file)?.delete(file)
+    }
 
     /// Called when a range of a file is not what was written: whatever is kept of it near by shall
     /// not be handed over again.
-    fn distrust(&self, _file: &Path, _range: Range<u64>) {}
+    fn distrust(&self, file: &Path, range: Range<u64>) {
+        if let Some(behind) = self.behind() {
+            behind.distrust(file, range);
+        }
+    }
+}
+
+/// The files that others stand in front of, which are asked for what these do not do.
+fn asked<'a>(behind: Option<&'a dyn Remote>, file: &Path) -> Result<&'a dyn Remote, StoreError> {
+    let what = || format!("{}: files like this one are only read", file.display());
+    behind.ok_or_else(|| StoreError::Request(what()))
 }
 
 /// A version of a file that lies elsewhere, in the words of who keeps it.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use welter_progress::FailureKind;
 use welter_store::StoreError;
-use welter_store::io::{Remote, RemoteVersion, RemoteWriter};
+use welter_store::io::Remote;
 
 /// Bytes that every file says it has.
 pub(crate) const LENGTH: u64 = 1 << 40;
@@ -70,31 +70,6 @@ impl Remote for Known {
         let read = self.hand_over(file, range, take);
         self.at_once.lock().unwrap()[0] -= 1;
         read
-    }
-
-    fn create(&self, _: &Path) -> Result<Box<dyn RemoteWriter>, StoreError> {
-        Err(StoreError::Request("read only".to_owned()))
-    }
-
-    fn put_if(
-        &self,
-        _: &Path,
-        _: &[u8],
-        _: Option<&RemoteVersion>,
-    ) -> Result<Option<RemoteVersion>, StoreError> {
-        Ok(None)
-    }
-
-    fn load(&self, file: &Path, _: u64) -> Result<(Vec<u8>, RemoteVersion), StoreError> {
-        Err(StoreError::Missing { file: file.to_owned() })
-    }
-
-    fn list(&self, _: &Path) -> Result<Vec<PathBuf>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    fn delete(&self, _: &Path) -> Result<(), StoreError> {
-        Ok(())
     }
 }
 
