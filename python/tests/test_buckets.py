@@ -192,6 +192,10 @@ def test_a_graph_in_a_bucket_is_run_on(store: type[Store], tmp_path: Path) -> No
         store.asked.clear()
         assert (welter.pagerank(graph, **cached).to_numpy()["rank"] == expected).all()
     assert not any("edges-0" in asked for asked in store.asked)
+    several = [f"{tmp_path / name}:64MiB" for name in ("one", "two")]
+    ranks = welter.pagerank(graph, edge_cache=several, edge_memory=0)
+    assert (ranks.to_numpy()["rank"] == expected).all()
+    assert all((tmp_path / name / "welter-edge-cache").exists() for name in ("one", "two"))
 
 
 def test_ctrl_c_ends_what_waits_for_a_bucket_that_stalls(store: type[Store]) -> None:

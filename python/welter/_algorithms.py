@@ -94,7 +94,7 @@ def pagerank(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -172,7 +172,7 @@ def pagerank(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -275,7 +275,7 @@ def bfs(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -329,7 +329,7 @@ def bfs(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -425,7 +425,7 @@ def sssp(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -489,7 +489,7 @@ def sssp(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -581,7 +581,7 @@ def wcc(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -630,7 +630,7 @@ def wcc(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -722,7 +722,7 @@ def spmv(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -783,7 +783,7 @@ def spmv(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -874,7 +874,7 @@ def hyperball(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -928,7 +928,7 @@ def hyperball(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -1011,7 +1011,7 @@ def cdlp(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1061,7 +1061,7 @@ def cdlp(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -1143,7 +1143,7 @@ def kcore(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1191,7 +1191,7 @@ def kcore(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -1270,7 +1270,7 @@ def triangles(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1318,7 +1318,7 @@ def triangles(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -1397,7 +1397,7 @@ def lcc(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1445,7 +1445,7 @@ def lcc(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -1527,7 +1527,7 @@ def mis(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1575,7 +1575,7 @@ def mis(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -1662,7 +1662,7 @@ def conductance(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1726,7 +1726,7 @@ def conductance(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -1821,7 +1821,7 @@ def bp(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1891,7 +1891,7 @@ def bp(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -1984,7 +1984,7 @@ def als(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -2044,7 +2044,7 @@ def als(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -2129,7 +2129,7 @@ def scc(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -2176,7 +2176,7 @@ def scc(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
@@ -2261,7 +2261,7 @@ def mcst(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | int | float | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -2318,7 +2318,7 @@ def mcst(
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
-        them: docs/object-stores.md
+        them; a list of several: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay

@@ -22,7 +22,7 @@ def resume(
     threads: int | None = None,
     scratch: Path | Sequence[Path] | None = None,
     edge_memory: int | str | None = None,
-    edge_cache: str | None = None,
+    edge_cache: str | Sequence[str] | None = None,
     encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,

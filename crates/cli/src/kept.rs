@@ -83,17 +83,31 @@ pub(crate) fn not_here(directory: &Path) -> Failure {
     Failure::new(FailureKind::Missing, what)
 }
 
-/// A graph in a bucket, read through what is kept of it in a directory of this machine.
-pub(crate) fn cached(kept: &KeptGraph, cache: &EdgeCacheAt) -> Result<KeptGraph, Failure> {
-    check_cache(kept, cache)?;
-    Ok(kept.clone().through_cache(&cache.directory, cache.bytes)?)
+/// A graph in a bucket, read through what is kept of it in directories of this machine.
+pub(crate) fn cached(kept: &KeptGraph, caches: &[EdgeCacheAt]) -> Result<KeptGraph, Failure> {
+    Ok(kept.clone().through_cache(&directories(kept, caches)?)?)
 }
 
-/// A graph in a bucket, as a run would read it through a directory of this machine, in which
+/// A graph in a bucket, as a run would read it through directories of this machine, in which
 /// nothing is made.
-pub(crate) fn planned(kept: &KeptGraph, cache: &EdgeCacheAt) -> Result<KeptGraph, Failure> {
-    check_cache(kept, cache)?;
-    Ok(kept.clone().through_planned_cache(&cache.directory, cache.bytes)?)
+pub(crate) fn planned(kept: &KeptGraph, caches: &[EdgeCacheAt]) -> Result<KeptGraph, Failure> {
+    Ok(kept.clone().through_planned_cache(&directories(kept, caches)?)?)
+}
+
+/// Directories of a cache, each of which may have one, with the bytes of it.
+fn directories(kept: &KeptGraph, caches: &[EdgeCacheAt]) -> Result<Vec<(PathBuf, u64)>, Failure> {
+    let mut directories: Vec<(PathBuf, u64)> = Vec::new();
+    for cache in caches {
+        check_cache(kept, cache)?;
+        let EdgeCacheAt { directory, bytes } = cache;
+        let identity = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if directories.iter().any(|(other, _)| identity(other) == identity(directory)) {
+            let what = format!("--edge-cache: {} is named twice", directory.display());
+            return Err(Failure::usage(what).hint("name it once, with all that it may have"));
+        }
+        directories.push((directory.clone(), *bytes));
+    }
+    Ok(directories)
 }
 
 /// Refuses a cache that would be of no use, or in the place of something else.

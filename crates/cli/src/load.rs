@@ -103,16 +103,16 @@ impl Source {
     fn by(
         &self,
         resources: &ResourceArgs,
-        through: impl Fn(&KeptGraph, &EdgeCacheAt) -> Result<KeptGraph, Failure>,
+        through: impl Fn(&KeptGraph, &[EdgeCacheAt]) -> Result<KeptGraph, Failure>,
     ) -> Result<Option<Self>, Failure> {
-        let (requests, cache) = (resources.requests(), resources.edge_cache.as_ref());
+        let (requests, caches) = (resources.requests(), &resources.edge_cache);
         match self {
-            Self::Kept(name, kept) if self.lies_elsewhere() || cache.is_some() => {
+            Self::Kept(name, kept) if self.lies_elsewhere() || !caches.is_empty() => {
                 let kept = elsewhere::for_caller(kept.as_ref().clone()).asked_by(requests);
-                let kept = cache.map_or_else(|| Ok(kept.clone()), |it| through(&kept, it))?;
+                let kept = if caches.is_empty() { kept } else { through(&kept, caches)? };
                 Ok(Some(Self::Kept(name.clone(), Box::new(kept))))
             }
-            _ if cache.is_some() => {
+            _ if !caches.is_empty() => {
                 let what = "--edge-cache: only graphs that are kept in a bucket are kept here too";
                 Err(Failure::usage(what).hint("ingest it, or leave --edge-cache out"))
             }
@@ -167,7 +167,7 @@ impl Source {
                 };
                 paths.iter().flat_map(with_others).collect()
             }
-            Self::Kept(_, kept) => kept.cache_file().map(Path::to_owned).into_iter().collect(),
+            Self::Kept(_, kept) => kept.cache_files().map(Path::to_owned).collect(),
             Self::Generator(..) | Self::InMemoryEdges(_) => Vec::new(),
         }
     }

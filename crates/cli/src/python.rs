@@ -159,6 +159,9 @@ fn typed(parameter: &Parameter) -> (String, String) {
         Kind::Table => ("Any".to_owned(), default.map(quoted)),
         Kind::Path if parameter.many => ("Path | Sequence[Path]".to_owned(), default.map(quoted)),
         Kind::Path => ("Path".to_owned(), default.map(quoted)),
+        Kind::Text if parameter.name == "edge_cache" => {
+            ("str | Sequence[str]".to_owned(), default.map(quoted))
+        }
         Kind::Text if parameter.many => ("Any".to_owned(), default.map(quoted)),
         Kind::Text => ("str | int | float".to_owned(), default.map(quoted)),
     };

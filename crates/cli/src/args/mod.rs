@@ -52,12 +52,13 @@ impl RunOptions {
         let paths = [
             output.output.as_ref(),
             output.report.as_ref(),
-            resources.edge_cache.as_ref().map(|cache| &cache.directory),
             price.price.as_ref(),
             machines,
             cluster.credentials.as_ref(),
         ];
-        paths.into_iter().flatten().chain(&resources.scratch).map(PathBuf::as_path)
+        let caches = resources.edge_cache.iter().map(|cache| &cache.directory);
+        let paths = paths.into_iter().flatten().chain(caches);
+        paths.chain(&resources.scratch).map(PathBuf::as_path)
     }
 }
 

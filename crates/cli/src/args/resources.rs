@@ -38,11 +38,11 @@ pub(crate) struct ResourceArgs {
     #[arg(long, alias = "cache", value_name = "SIZE", help_heading = "Advanced")]
     #[arg(hide_short_help = true, value_parser = bytes_or_none)]
     pub(crate) edge_memory: Option<u64>,
-    /// Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find them:
-    /// docs/object-stores.md
+    /// Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find them; may
+    /// be given more than once: docs/object-stores.md
     #[arg(long, value_name = "DIR:SIZE", hide_short_help = true)]
     #[arg(value_parser = parsed::<EdgeCacheAt>)]
-    pub(crate) edge_cache: Option<EdgeCacheAt>,
+    pub(crate) edge_cache: Vec<EdgeCacheAt>,
     /// How edges are held [default: packed where all fit in memory, else what is foreseen to be
     /// fastest]
     #[arg(long, help_heading = "Advanced")]
@@ -187,7 +187,9 @@ impl ResourceArgs {
         }
         then.quiet |= self.quiet;
         then.edge_memory = self.edge_memory.or(then.edge_memory);
-        then.edge_cache = self.edge_cache.or(then.edge_cache.take());
+        if !self.edge_cache.is_empty() {
+            then.edge_cache = self.edge_cache;
+        }
         then.encoding = self.encoding.or(then.encoding);
         then.compression = self.compression.or(then.compression);
         then.read_size = self.read_size.or(then.read_size);

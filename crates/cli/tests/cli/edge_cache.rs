@@ -155,6 +155,34 @@ fn plans_count_with_it_and_make_nothing() {
 }
 
 #[test]
+fn several_disks_keep_a_part_each() {
+    let (sandbox, server) = begin();
+    must(&sandbox, &server, RUN);
+    let expected = sandbox.read("r.csv");
+    let line = format!("{RUN} --edge-cache one:64MiB --edge-cache two:32MiB");
+    must(&sandbox, &server, &line);
+    assert!(sandbox.read("r.csv") == expected);
+    server.take_requests();
+    must(&sandbox, &server, &line);
+    assert!(sandbox.read("r.csv") == expected);
+    let asked = server.take_requests();
+    assert!(asked.iter().all(|request| request.path == "box/a/graph/manifest"), "{asked:?}");
+    let file = |name: &str| sandbox.path().join(name).join("welter-edge-cache");
+    for name in ["one", "two"] {
+        assert!(fs::metadata(file(name)).unwrap().len() > 256 << 10, "{name}");
+    }
+    // Named in another order, and with a disk that was lost.
+    fs::remove_file(file("two")).unwrap();
+    let line = format!("{RUN} --edge-cache two:32MiB --edge-cache one:64MiB");
+    must(&sandbox, &server, &line);
+    assert!(sandbox.read("r.csv") == expected);
+    assert!(figure(&sandbox, "bytes_from_bucket") > 0);
+    must(&sandbox, &server, &line);
+    assert_eq!(figure(&sandbox, "bytes_from_bucket"), 0);
+    assert_eq!(figure(&sandbox, "blocks_damaged"), 0);
+}
+
+#[test]
 fn directories_of_others_are_refused() {
     let (sandbox, server) = begin();
     sandbox.write("file", "mine");
@@ -164,12 +192,13 @@ fn directories_of_others_are_refused() {
         (format!("{RUN} --edge-cache none/below:64MiB"), 73, "none/below: cannot create it"),
         (format!("{RUN} --edge-cache s3://box/c:64MiB"), 2, "in no bucket"),
         (format!("{RUN} --edge-cache disk:9KiB"), 2, "at least 512 KiB"),
+        (format!("{RUN} --edge-cache d:9MiB --edge-cache d:8MiB"), 2, "d is named twice"),
         ("run wcc graph --edge-cache disk:64MiB".to_owned(), 2, "lies on this machine"),
         ("run wcc e.tsv --edge-cache disk:64MiB".to_owned(), 2, "kept in a bucket"),
         (
-            "run wcc s3://box/a/graph --edge-cache d:9MiB -o d/welter-edge-cache --output-format \
-             csv"
-            .to_owned(),
+            "run wcc s3://box/a/graph --edge-cache d:9MiB --edge-cache e:9MiB \
+             -o e/welter-edge-cache --output-format csv"
+                .to_owned(),
             73,
             "is an input",
         ),

@@ -1,4 +1,4 @@
-//! A kept graph in a bucket, of which a disk of this machine keeps a part.
+//! A kept graph in a bucket, of which a disk of this machine, or several, keep a part.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use super::KeptGraph;
 use super::disks::is_chunks;
 
 impl KeptGraph {
-    /// Reads its files through a cache of at most `bytes` bytes in a directory. A graph that lies
-    /// on this machine is as it was.
+    /// Reads its files through a cache in directories, each with the bytes that it may have there
+    /// at most. A graph that lies on this machine is as it was.
     ///
     /// # Errors
     /// As [`EdgeCache::open`].
-    pub fn through_cache(self, directory: &Path, bytes: u64) -> Result<Self, StoreError> {
+    pub fn through_cache(self, directories: &[(PathBuf, u64)]) -> Result<Self, StoreError> {
         let Some(remote) = self.io.remote.clone() else { return Ok(self) };
-        let cache = EdgeCache::open(remote, (directory, bytes), &self.cached_files())?;
+        let cache = EdgeCache::open(remote, directories, &self.cached_files())?;
         Ok(self.through(cache))
     }
 
-    /// As [`Self::through_cache`], for the plan of a run: nothing is made in the directory.
+    /// As [`Self::through_cache`], for the plan of a run: nothing is made in the directories.
     ///
     /// # Errors
     /// As [`EdgeCache::planned`].
-    pub fn through_planned_cache(self, directory: &Path, bytes: u64) -> Result<Self, StoreError> {
+    pub fn through_planned_cache(self, directories: &[(PathBuf, u64)]) -> Result<Self, StoreError> {
         let Some(remote) = self.io.remote.clone() else { return Ok(self) };
-        let cache = EdgeCache::planned(remote, (directory, bytes), &self.cached_files())?;
+        let cache = EdgeCache::planned(remote, directories, &self.cached_files())?;
         Ok(self.through(cache))
     }
 
@@ -71,9 +71,9 @@ impl KeptGraph {
         pinned as f64 / chunks.max(1) as f64
     }
 
-    /// The file of its cache, if it has one.
-    pub fn cache_file(&self) -> Option<&Path> {
-        self.cache.as_ref().map(|cache| cache.file())
+    /// The files of its cache, if it has one.
+    pub fn cache_files(&self) -> impl Iterator<Item = &Path> {
+        self.cache.iter().flat_map(|cache| cache.files())
     }
 
     /// Bytes of memory that its cache takes where `threads` threads read by such requests.

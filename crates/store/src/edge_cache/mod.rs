@@ -1,15 +1,16 @@
-//! A part of a graph that lies elsewhere, kept on a disk of this machine.
+//! A part of a graph that lies elsewhere, kept on a disk of this machine, or on several.
 //!
 //! ```text
 //! bucket   [0][1][2][3][4][5][6][7] ···      files of a graph, cut into blocks of 256 KiB
 //!              |        |        |           a fixed part of them is pinned
-//! DIR/welter-edge-cache   [head][1][4][7]    one file; a slot for each pinned block
+//! DIR/welter-edge-cache   [head][1][4][7]    one file a disk; a slot for each pinned block
 //! ```
 //! Iterations read all chunks in turn, again and again. A cache that keeps the newest bytes has
 //! thrown away each of them before it is wanted again; so which blocks are kept follows from the
 //! lengths of the files and the size of the cache alone ([`selection`]), and stays so for all runs.
 //! Files of chunks come first, since they are read in each iteration, others as far as room is
-//! left. A block that is pinned and not there is read whole, and put there.
+//! left. A block that is pinned and not there is read whole, and put there. Slots are dealt to
+//! disks by turns ([`disks`]).
 //!
 //! Invariants: the file is never longer than what was granted, because a slot has a fixed place in
 //! it · a block is handed over only if its slot says of which graph, file and place it is and its
@@ -19,6 +20,7 @@
 //! `a_second_reading_asks_for_what_is_not_pinned_alone`, `damage_is_found_and_fetched_again` and
 //! `another_graph_takes_it_over_and_two_at_a_time_are_refused`.
 
+mod disks;
 mod selection;
 mod slots;
 
@@ -27,8 +29,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use self::disks::{DiskSlots, room};
 use self::selection::{FileNumber, Selection};
-use self::slots::{BLOCK_BYTES, LABEL_BYTES, Label, SLOT_BYTES, SlotState, Slots};
+use self::slots::{BLOCK_BYTES, LABEL_BYTES, Label, SLOT_BYTES, SlotState};
 use crate::StoreError;
 use crate::io::Remote;
 
@@ -75,7 +78,9 @@ type Take<'a> = &'a mut dyn FnMut(&[u8]);
 pub struct EdgeCache {
     behind: Arc<dyn Remote>,
     selection: Selection,
-    slots: Slots,
+    /// Number and generation of the graph.
+    graph: (u64, u32),
+    slots: DiskSlots,
     /// Memory of slots that are not in use now.
     buffers: Mutex<Vec<Vec<u8>>>,
     cached: AtomicU64,
@@ -86,19 +91,20 @@ pub struct EdgeCache {
 }
 
 impl EdgeCache {
-    /// A cache of at most `bytes` bytes in a directory, which is made if it is not there.
+    /// A cache in directories, on a disk each, with the bytes that it may have in each of them at
+    /// most. They are made if they are not there.
     ///
     /// # Errors
-    /// When the directory or its file cannot be made or read, when another file has its name, or
-    /// when another process uses it for another graph or with another size.
+    /// When a directory or its file cannot be made or read, when another file has its name, or
+    /// when another process uses it for another graph, or with other sizes or disks.
     pub fn open(
         behind: Arc<dyn Remote>,
-        (directory, bytes): (&Path, u64),
+        directories: &[(PathBuf, u64)],
         of: &Cached,
     ) -> Result<Self, StoreError> {
-        let selection = Self::selection(bytes, of);
-        let slots = Slots::open(directory, selection.slots(), (of.graph, of.generation))?;
-        Ok(Self::new(behind, selection, slots))
+        let (selection, graph) = (Self::selection(directories, of), (of.graph, of.generation));
+        let slots = DiskSlots::open(directories, selection.slots(), graph)?;
+        Ok(Self::new(behind, (selection, graph), slots))
     }
 
     /// A cache that a run would have, for its plan: nothing is made, and nothing is there.
@@ -107,23 +113,27 @@ impl EdgeCache {
     /// When there is no memory for its list of slots.
     pub fn planned(
         behind: Arc<dyn Remote>,
-        (directory, bytes): (&Path, u64),
+        directories: &[(PathBuf, u64)],
         of: &Cached,
     ) -> Result<Self, StoreError> {
-        let selection = Self::selection(bytes, of);
-        let slots = Slots::planned(directory, selection.slots(), (of.graph, of.generation))?;
-        Ok(Self::new(behind, selection, slots))
+        let (selection, graph) = (Self::selection(directories, of), (of.graph, of.generation));
+        let slots = DiskSlots::planned(directories, selection.slots())?;
+        Ok(Self::new(behind, (selection, graph), slots))
     }
 
-    fn selection(bytes: u64, of: &Cached) -> Selection {
-        let count = (bytes / SLOT_BYTES).saturating_sub(1);
+    fn selection(directories: &[(PathBuf, u64)], of: &Cached) -> Selection {
+        let count = directories.iter().map(|(_, bytes)| room(*bytes)).sum();
         Selection::new(&of.files, of.chunk_files, count)
     }
 
-    fn new(behind: Arc<dyn Remote>, selection: Selection, slots: Slots) -> Self {
+    fn new(
+        behind: Arc<dyn Remote>,
+        (selection, graph): (Selection, (u64, u32)),
+        slots: DiskSlots,
+    ) -> Self {
         let buffers = Mutex::default();
         let [cached, fetched, requests, kept, damaged] = [(); 5].map(|()| AtomicU64::new(0));
-        Self { behind, selection, slots, buffers, cached, fetched, requests, kept, damaged }
+        Self { behind, selection, graph, slots, buffers, cached, fetched, requests, kept, damaged }
     }
 
     /// Bytes of memory that `readers` readers at a time take.
@@ -144,14 +154,14 @@ impl EdgeCache {
         }
     }
 
-    /// Why nothing is put into it any more, if that is so.
+    /// Why nothing is put into it any more, or into a file of it, if that is so.
     pub fn trouble(&self) -> Option<String> {
         self.slots.trouble()
     }
 
-    /// The file that blocks are kept in.
-    pub fn file(&self) -> &Path {
-        self.slots.path()
+    /// The files that blocks are kept in.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.slots.paths()
     }
 
     fn buffer(&self) -> Result<Vec<u8>, StoreError> {
@@ -174,7 +184,7 @@ impl EdgeCache {
     fn slot(&self, file: FileNumber, block: u64) -> Option<(u64, Label)> {
         let slot = self.selection.slot(file, block)?;
         let bytes = self.selection.block(file, block);
-        Some((slot, self.slots.label((file.0, block), (bytes.end - bytes.start) as u32)))
+        Some((slot, Label::of(self.graph, (file.0, block), (bytes.end - bytes.start) as u32)))
     }
 
     /// Whether a block was read from the cache into a buffer, behind its label.
@@ -202,7 +212,8 @@ impl EdgeCache {
         }
         // Pinned blocks at the ends are read whole.
         let (first, last) = (range.start / BLOCK_BYTES, (range.end - 1) / BLOCK_BYTES);
-        let is_pinned = |block| self.slots.takes() && self.selection.slot(file, block).is_some();
+        let slot = |block| self.selection.slot(file, block);
+        let is_pinned = |block| slot(block).is_some_and(|slot| self.slots.takes(slot));
         let mut wide = range.clone();
         if is_pinned(first) {
             wide.start = self.selection.block(file, first).start;

@@ -56,15 +56,16 @@ struct Head {
     graph: u64,
     slots: u64,
     checksum: u32,
-    zeros: [u8; 4],
+    /// Number of this one of several files, and of how slots are dealt to them; 0 of an only one.
+    layout: u32,
 }
 
 const HEAD_BYTES: usize = size_of::<Head>();
 
 impl Head {
-    fn new(slots: u64, (graph, generation): (u64, u32)) -> Self {
-        let head =
-            Self { magic: MAGIC, version: VERSION, generation, graph, slots, ..Self::zeroed() };
+    fn new((slots, layout): (u64, u32), (graph, generation): (u64, u32)) -> Self {
+        let (magic, version) = (MAGIC, VERSION);
+        let head = Self { magic, version, generation, graph, slots, layout, ..Self::zeroed() };
         Self { checksum: checksum::of(bytes_of(&head)), ..head }
     }
 }
@@ -86,6 +87,15 @@ pub(super) struct Label {
 const _: () = assert!(size_of::<Label>() == LABEL_BYTES as usize);
 
 impl Label {
+    /// The label of a block of a file, without a checksum.
+    pub(super) fn of(
+        (graph, generation): (u64, u32),
+        (file, block): (u32, u64),
+        bytes: u32,
+    ) -> Self {
+        Self { magic: SLOT_MAGIC, graph, block, generation, file, bytes, ..Self::zeroed() }
+    }
+
     /// The label with the checksum of it and of the block.
     fn sealed(self, block: &[u8]) -> Self {
         let sum = checksum::of(&bytes_of(&self)[..LABELLED]);
@@ -105,7 +115,6 @@ pub(super) enum SlotState {
 pub(super) struct Slots {
     file: Option<File>,
     path: PathBuf,
-    graph: (u64, u32),
     known: Vec<AtomicU8>,
     /// Whether a write to the file failed.
     is_full: AtomicBool,
@@ -113,10 +122,11 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Opens the file of a directory for `slots` slots, or begins it anew.
+    /// Opens the file of a directory for `slots` slots, or begins it anew; `layout` is a number of
+    /// this one of several files.
     pub(super) fn open(
         directory: &Path,
-        slots: u64,
+        (slots, layout): (u64, u32),
         graph: (u64, u32),
     ) -> Result<Self, StoreError> {
         if let Err(error) = fs::create_dir(directory)
@@ -125,21 +135,17 @@ impl Slots {
             return Err(StoreError::create(directory, error));
         }
         let path = directory.join(NAME);
-        let file = Self::opened(&path, &Head::new(slots, graph))?;
+        let file = Self::opened(&path, &Head::new((slots, layout), graph))?;
         let (file, known) = (Some(file), states(slots, UNKNOWN)?);
         let (is_full, trouble) = (AtomicBool::new(false), Mutex::default());
-        Ok(Self { file, path, graph, known, is_full, trouble })
+        Ok(Self { file, path, known, is_full, trouble })
     }
 
     /// Slots without a file: all are empty and stay so.
-    pub(super) fn planned(
-        directory: &Path,
-        slots: u64,
-        graph: (u64, u32),
-    ) -> Result<Self, StoreError> {
+    pub(super) fn planned(directory: &Path, slots: u64) -> Result<Self, StoreError> {
         let (path, known) = (directory.join(NAME), states(slots, EMPTY)?);
         let (is_full, trouble) = (AtomicBool::new(true), Mutex::default());
-        Ok(Self { file: None, path, graph, known, is_full, trouble })
+        Ok(Self { file: None, path, known, is_full, trouble })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -175,13 +181,6 @@ impl Slots {
         }
         let what = "lock it (does another run use it for another graph, or with another size?)";
         Err(StoreError::io(what, path, io::Error::from(ErrorKind::WouldBlock)))
-    }
-
-    /// The label of a block of a file.
-    pub(super) fn label(&self, (file, block): (u32, u64), bytes: u32) -> Label {
-        let (graph, generation) = self.graph;
-        let zeroed = Label::zeroed();
-        Label { magic: SLOT_MAGIC, graph, block, generation, file, bytes, ..zeroed }
     }
 
     /// Whether blocks are still put into the file.
@@ -274,7 +273,7 @@ fn found(file: &File, path: &Path) -> Result<Option<Head>, StoreError> {
     read.map_err(|error| StoreError::io("read", path, error))?;
     let head: Head = pod_read_unaligned(&bytes);
     if head.magic == MAGIC {
-        let is_whole = head == Head::new(head.slots, (head.graph, head.generation));
+        let is_whole = head == Head::new((head.slots, head.layout), (head.graph, head.generation));
         return Ok(is_whole.then_some(head));
     }
     let length = file.metadata().map_err(|error| StoreError::io("look at", path, error))?.len();

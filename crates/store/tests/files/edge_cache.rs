@@ -36,7 +36,7 @@ fn of(graph: u64) -> Cached {
 
 fn open(folder: &TempDir, bytes: u64, graph: u64) -> Result<(Arc<Known>, EdgeCache), StoreError> {
     let known = Arc::new(Known::default());
-    let cache = EdgeCache::open(known.clone(), (folder.path(), bytes), &of(graph))?;
+    let cache = EdgeCache::open(known.clone(), &[(folder.path().to_owned(), bytes)], &of(graph))?;
     Ok((known, cache))
 }
 
@@ -153,6 +153,48 @@ fn another_graph_takes_it_over_and_two_at_a_time_are_refused() {
 }
 
 #[test]
+fn several_disks_have_a_share_each() {
+    let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let sizes = [9 * SLOT, 5 * SLOT];
+    let opened = |disks: &[usize]| {
+        let known = Arc::new(Known::default());
+        let place = |disk: &usize| (folders[*disk].path().to_owned(), sizes[*disk]);
+        let places: Vec<_> = disks.iter().map(place).collect();
+        let cache = EdgeCache::open(known.clone(), &places, &of(7)).unwrap();
+        (known, cache)
+    };
+    let (_, cache) = opened(&[0, 1]);
+    read_all(&cache);
+    let kept = cache.stats().bytes_kept;
+    assert!(kept > 11 * (SLOT - 64) && cache.stats().bytes_pinned == 12 * (SLOT - 64));
+    for (folder, size) in folders.iter().zip(sizes) {
+        // The last slot of each is used.
+        assert!((size - SLOT + 1..=size).contains(&length(folder)), "{}", length(folder));
+    }
+    drop(cache);
+    // Later runs find it all, in whatever order disks are named.
+    let (known, cache) = opened(&[1, 0]);
+    read_all(&cache);
+    assert_eq!(known.asked_bytes(), ALL - kept);
+    assert_eq!((cache.stats().bytes_cached, cache.stats().damaged), (kept, 0));
+    drop(cache);
+    // Blocks of a disk that was lost are fetched again, and others are where they were.
+    fs::remove_file(folders[1].path().join(NAME)).unwrap();
+    let (known, cache) = opened(&[0, 1]);
+    read_all(&cache);
+    let there = cache.stats().bytes_cached;
+    assert!(kept / 2 < there && there < kept, "{there} of {kept}");
+    known.asked_bytes();
+    read_all(&cache);
+    assert_eq!(known.asked_bytes(), ALL - kept);
+    drop(cache);
+    // One disk alone is another cache.
+    let (known, cache) = opened(&[0]);
+    read_all(&cache);
+    assert_eq!((known.asked_bytes(), cache.stats().damaged), (ALL, 0));
+}
+
+#[test]
 fn files_of_others_are_left_alone() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join(NAME);
@@ -172,14 +214,18 @@ proptest! {
     #[test]
     fn any_ranges_in_any_order_are_those_of_the_files(
         slots in 1_u64..40,
+        disks in 1_usize..4,
         ranges in prop::collection::vec((0..3_usize, any::<u64>(), any::<u64>()), 1..24),
     ) {
-        let folder = TempDir::new().unwrap();
-        let (_, cache) = open(&folder, (slots + 1) * SLOT, 7).unwrap();
+        let folders: Vec<TempDir> = (0..disks).map(|_| TempDir::new().unwrap()).collect();
+        let bytes = (slots + 1) * SLOT;
+        let place = |folder: &TempDir| (folder.path().to_owned(), bytes);
+        let places: Vec<_> = folders.iter().map(place).collect();
+        let cache = EdgeCache::open(Arc::new(Known::default()), &places, &of(7)).unwrap();
         for (file, begin, bytes) in ranges {
             let begin = begin % FILES[file].1;
             read(&cache, file, begin..begin + bytes % (FILES[file].1 - begin + 1));
         }
-        prop_assert!(length(&folder) <= (slots + 1) * SLOT);
+        prop_assert!(folders.iter().all(|folder| length(folder) <= bytes));
     }
 }
