@@ -17,6 +17,7 @@ use welter_output::write_file;
 use welter_progress::Progress;
 use welter_store::StoreError;
 use welter_store::io::{IoOptions, Remote};
+use welter_store::orphans::OrphanedObjects;
 use welter_store::probe::{Probe, ProbeOptions};
 
 use measured::Measured;
@@ -29,6 +30,7 @@ use crate::interrupt;
 use crate::number_format::seconds;
 use crate::promise::Outputs;
 use crate::report;
+use crate::say;
 use crate::stdout::{is_stdout, print};
 
 /// Arguments of `probe`.
@@ -75,6 +77,8 @@ pub(crate) fn probe(args: &ProbeArgs) -> Result<(), Failure> {
         interrupt::listen(&progress)?;
         Ok(Bars::start(&progress, args.quiet))
     })?;
+    let notes = measured.iter().flat_map(Measured::notes);
+    notes.filter(|_| !args.quiet).for_each(|note| say::line(format!("note: {note}")));
     if args.json.as_ref().is_some_and(|file| is_stdout(file)) {
         return print(&json::text(&measured)?);
     }
@@ -129,19 +133,22 @@ fn measure(target: &[PathBuf], args: &ProbeArgs, progress: &Progress) -> Result<
     {
         let (probe, latency) = Probe::measure_file(&*remote, url, &options, progress)?;
         let (directories, took) = (target.to_vec(), began.elapsed());
-        return Ok(Measured { directories, probe, latency, took, kept: false });
+        let (kept, left) = (false, OrphanedObjects::default());
+        return Ok(Measured { directories, probe, latency, took, kept, left });
     }
     if let [url] = target
         && let Some(remote) = elsewhere::to_write(url, whole())?
     {
         let folder = elsewhere::trimmed(url);
+        // A user who may not list or remove objects may measure all the same.
+        let left = Probe::clear_elsewhere(&*remote, &folder).unwrap_or_default();
         let removal = interrupt::will_remove(format!("{}/welter-probe-*", folder.display()));
         let found = Probe::measure_elsewhere(&*remote, &folder, &options, progress);
         drop(removal);
         let (probe, latency) = found?;
         let kept = keep_elsewhere(&folder, &remote, &probe)?;
         let (directories, took) = (target.to_vec(), began.elapsed());
-        return Ok(Measured { directories, probe, latency, took, kept });
+        return Ok(Measured { directories, probe, latency, took, kept, left });
     }
     // A graph is measured on all its disks, which are read together.
     let directories = match target {
@@ -149,8 +156,8 @@ fn measure(target: &[PathBuf], args: &ProbeArgs, progress: &Progress) -> Result<
         directories => directories.to_vec(),
     };
     let (probe, latency) = Probe::measure(&directories, &options, progress)?;
-    let kept = keep(target, &probe)?;
-    Ok(Measured { directories, probe, latency, took: began.elapsed(), kept })
+    let (kept, left) = (keep(target, &probe)?, OrphanedObjects::default());
+    Ok(Measured { directories, probe, latency, took: began.elapsed(), kept, left })
 }
 
 /// Requests that put each object whole, so that sizes and numbers are those of requests.

@@ -18,6 +18,7 @@ pub mod frame;
 pub mod fuzzing;
 pub mod header;
 pub mod io;
+pub mod orphans;
 pub mod probe;
 pub mod sealed;
 pub mod weights;

@@ -73,7 +73,7 @@ impl From<RequestLimit> for Limit {
 
 impl<'a> From<&'a Measured> for Target<'a> {
     fn from(measured: &'a Measured) -> Self {
-        let Measured { directories, probe, latency, took, kept } = measured;
+        let Measured { directories, probe, latency, took, kept, .. } = measured;
         Self {
             directories,
             direct: probe.direct,

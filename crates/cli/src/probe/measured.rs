@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use welter_objects::Location;
+use welter_store::orphans::OrphanedObjects;
 use welter_store::probe::{Latency, Probe};
 
 use crate::failure::printable;
+use crate::number_format::counted;
 
 /// A target, and what was found out about it.
 pub(super) struct Measured {
@@ -16,6 +18,8 @@ pub(super) struct Measured {
     pub(super) took: Duration,
     /// Whether a kept graph keeps it.
     pub(super) kept: bool,
+    /// Objects that other probes have left there.
+    pub(super) left: OrphanedObjects,
 }
 
 impl Measured {
@@ -31,6 +35,22 @@ impl Measured {
             true => "past the page cache",
             false => "through the page cache",
         }
+    }
+
+    /// Notes on what other probes have left there.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let OrphanedObjects { removed, young } = self.left;
+        let of = |count| format!("{} below {}", counted(count, "object", "objects"), self.name());
+        let removed = (removed > 0)
+            .then(|| format!("removed {}, which a probe left that did not end", of(removed)));
+        let young = (young > 0).then(|| {
+            format!(
+                "{} (welter-probe-*) are of a probe that is at work, or that did not end; a probe \
+                 removes them when they are a day old",
+                of(young)
+            )
+        });
+        removed.into_iter().chain(young).collect()
     }
 
     /// The target, for people.

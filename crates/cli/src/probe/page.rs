@@ -119,6 +119,7 @@ pub(super) fn page(all: &[Measured]) -> String {
 mod tests {
     use std::time::Duration;
 
+    use welter_store::orphans::OrphanedObjects;
     use welter_store::probe::{Latency, Probe};
 
     use super::*;
@@ -135,7 +136,8 @@ mod tests {
             (12..=26).flat_map(|bits| [1, 2, 4].map(|depth| rate(bits, depth))).collect();
         let probe = Probe { read: rates.clone(), write: rates, direct: true, ..Probe::default() };
         let (latency, took) = (Latency::default(), Duration::from_secs(1));
-        Measured { directories: vec![name.into()], probe, latency, took, kept: false }
+        let (kept, left) = (false, OrphanedObjects::default());
+        Measured { directories: vec![name.into()], probe, latency, took, kept, left }
     }
 
     #[test]

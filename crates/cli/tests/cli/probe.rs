@@ -7,7 +7,7 @@ use welter_testing::bucket::{BucketServer, Fault};
 
 use crate::graphs;
 use crate::interrupt::{ended, signal, wait_until};
-use crate::objects::{command, must, refused};
+use crate::objects::{command, must, refused, run};
 use crate::sandbox::Sandbox;
 
 #[test]
@@ -174,6 +174,37 @@ fn a_probe_of_a_slow_bucket_that_is_interrupted_leaves_nothing() {
     let ended = ended(child);
     assert_eq!((ended.code, &*ended.stderr), (Some(130), "error: interrupted\n"));
     assert_eq!(server.paths(), [""; 0]);
+}
+
+#[test]
+fn what_a_killed_probe_left_in_a_bucket_is_removed_by_another() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    // Like what is left, and not of ours.
+    server.put("box/there/welter-probe-mine/edges-0", "mine");
+    let left = || {
+        let paths = server.paths().into_iter();
+        paths.filter(|path| path.contains("/welter-probe-") && !path.contains("-mine/")).count()
+    };
+    let mut child = command(&sandbox, &server, "probe s3://box/there -q").spawn().unwrap();
+    wait_until("objects", || left() > 0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let probe = || {
+        let ended = run(&sandbox, &server, "probe s3://box/there --bytes 300KiB --seconds 1");
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        ended.stderr
+    };
+    // A probe may be at work on objects that are young.
+    let stderr = probe();
+    let note = " below s3://box/there (welter-probe-*) are of a probe that is at work, or that";
+    assert!(stderr.contains(note) && left() > 0, "{stderr}");
+    server.all_written_at("2020-01-01T00:00:00.000Z");
+    let stderr = probe();
+    let note = " below s3://box/there, which a probe left that did not end\n";
+    assert!(stderr.contains("note: removed ") && stderr.contains(note), "{stderr}");
+    let names = ["box/there/.welter-rates", "box/there/welter-probe-mine/edges-0"];
+    assert_eq!(server.paths(), names);
+    assert!(!probe().contains("note: "));
 }
 
 #[test]

@@ -1,38 +1,27 @@
 //! Objects in a bucket of ingests that were killed: no manifest names them, and nothing leads to
 //! them.
 //!
-//! A sender puts its objects into a folder with the number of its graph, and then the manifest. One
-//! that is at work looks like one that was killed, but that it puts another object every now and
-//! then. So a folder is taken for one that was left when the youngest object in it is older than
-//! `AGE`; and a sender that took half as long looks whether all is there before it puts the
-//! manifest ([`whole`]), so that even one that was stopped meanwhile makes no graph of objects that
-//! are gone.
+//! A sender puts its objects into a folder with the number of its graph, and then the manifest. A
+//! folder is taken for one that was left by the age of what is in it ([`welter_store::orphans`]);
+//! and a sender that took half as long looks whether all is there before it puts the manifest
+//! ([`whole`]), so that even one that was stopped meanwhile makes no graph of objects that are
+//! gone.
 //!
 //! Invariant: nothing is removed that a manifest names, or that is not named as an object of ours.
 //! Checked in `clear_elsewhere`. Tested by `what_a_killed_ingest_left_in_a_bucket_is_removed`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use welter_store::StoreError;
 use welter_store::io::{IoOptions, Remote};
+use welter_store::orphans::{self, AGE};
 
 use super::folder::is_numbered;
 use super::{GENERATION, KeptGraph, disks};
 
-/// Age of the youngest object of a folder from which on the folder is left of an ingest.
-const AGE: Duration = Duration::from_hours(24);
-
-/// Objects of ingests that did not end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OrphanedObjects {
-    /// Number of objects that were removed.
-    pub removed: u64,
-    /// Number of objects that stay, since an ingest may be at work on them.
-    pub young: u64,
-}
+pub use welter_store::orphans::OrphanedObjects;
 
 /// Removes objects below the URL `target` that ingests left which were killed.
 ///
@@ -51,27 +40,9 @@ pub fn clear_elsewhere(
         Err(crate::EngineError::Store(StoreError::Missing { .. })) => None,
         Err(error) => return Err(error),
     };
-    let mut folders: BTreeMap<PathBuf, Vec<(PathBuf, Duration)>> = BTreeMap::new();
-    for (file, age) in listed {
-        if let Some(folder) =
-            folder_of(&file, target).filter(|folder| Some(folder) != named.as_ref())
-        {
-            folders.entry(folder).or_default().push((file, age));
-        }
-    }
-    let mut left = OrphanedObjects::default();
-    for files in folders.into_values() {
-        let youngest = files.iter().map(|(_, age)| *age).min().unwrap_or_default();
-        if youngest < AGE {
-            left.young += files.len() as u64;
-            continue;
-        }
-        for (file, _) in files {
-            remote.delete(&file)?;
-            left.removed += 1;
-        }
-    }
-    Ok(left)
+    let orphaned =
+        |file: &Path| folder_of(file, target).filter(|folder| Some(folder) != named.as_ref());
+    Ok(orphans::clear(&**remote, listed, orphaned)?)
 }
 
 /// The folder of an object, if both are named as of a graph that is kept at `target`.

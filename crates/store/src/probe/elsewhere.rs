@@ -3,7 +3,11 @@
 //!
 //! Each request has a thread that waits for it, as in runs. Objects lie in a folder of their own,
 //! one a thread, which are put again and again; all are removed in the end. They have names as the
-//! edges of a kept graph, so that what a killed ingest leaves of them is known for its own.
+//! edges of a kept graph, so that what a killed ingest leaves of them is known for its own; those
+//! of a probe that was killed the next one of the folder removes ([`clear`]).
+//!
+//! Invariant: nothing is removed that is not named as an object of a probe. Checked in
+//! `folder_of`. Tested by `objects_of_probes_are_known_by_their_names`.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::path::{Path, PathBuf};
@@ -20,7 +24,14 @@ use super::measure::{latency_of, processor_time};
 use super::sweep::sweep;
 use crate::StoreError;
 use crate::io::Remote;
+use crate::orphans::{self, OrphanedObjects};
 
+/// Beginning of the names of folders that probes put objects into; behind it is a number.
+const FOLDER: &str = "welter-probe-";
+/// Hexadecimal digits of that number.
+const DIGITS: usize = 16;
+/// Beginning of the names of objects; behind it is a number, too.
+const OBJECT: &str = "edges-";
 /// Bytes that may lie there at a time where nothing is said.
 const BYTES: u64 = 256 << 20;
 /// Bytes of the object that is read, at most.
@@ -85,6 +96,22 @@ impl Drop for Bench<'_> {
     }
 }
 
+/// Removes objects in a folder of a bucket that probes left which were killed.
+pub(super) fn clear(remote: &dyn Remote, folder: &Path) -> Result<OrphanedObjects, StoreError> {
+    let listed = remote.ages(&folder.join(FOLDER))?;
+    orphans::clear(remote, listed, |file| folder_of(file, folder))
+}
+
+/// The folder of an object, if both are named as of a probe of `target`.
+fn folder_of(file: &Path, target: &Path) -> Option<PathBuf> {
+    let folder = file.parent().filter(|folder| folder.parent() == Some(target))?;
+    let number = folder.file_name()?.to_str()?.strip_prefix(FOLDER)?;
+    let object = file.file_name()?.to_str()?.strip_prefix(OBJECT)?;
+    let is_folder = number.len() == DIGITS && number.bytes().all(|it| it.is_ascii_hexdigit());
+    let is_object = !object.is_empty() && object.bytes().all(|it| it.is_ascii_digit());
+    (is_folder && is_object).then(|| folder.to_owned())
+}
+
 pub(super) fn measure(
     remote: &dyn Remote,
     folder: &Path,
@@ -97,7 +124,8 @@ pub(super) fn measure(
     }
     let sizes = sizes(bytes);
     let phase = progress.phase("probe", Unit::Bytes, None);
-    let folder = folder.join(format!("welter-probe-{:016x}", crate::random_number()));
+    let number = crate::random_number();
+    let folder = folder.join(format!("{FOLDER}{number:016x}"));
     let bench = Bench::putting((remote, &folder), bytes, progress, phase);
     let part = options.time / PARTS;
     let write = sweep(&sizes, 9 * part, |bytes, depth, time| bench.write(bytes, depth, time))?;
@@ -183,13 +211,13 @@ impl<'a> Bench<'a> {
         progress: &'a Progress,
         phase: Phase,
     ) -> Self {
-        let (folder, whole) = (Some(folder.to_owned()), folder.join("edges-0"));
+        let (folder, whole) = (Some(folder.to_owned()), folder.join(format!("{OBJECT}0")));
         Self { remote, folder, whole, bytes, progress, phase, made: AtomicU64::new(0) }
     }
 
     /// The object that a thread puts.
     fn object(&self, number: u64) -> PathBuf {
-        let name = format!("edges-{}", number + 1);
+        let name = format!("{OBJECT}{}", number + 1);
         self.folder.as_ref().map_or_else(|| name.clone().into(), |folder| folder.join(&name))
     }
 
@@ -317,4 +345,31 @@ fn noise(bytes: usize) -> Vec<u8> {
         word.copy_from_slice(&(mixed ^ mixed >> 32).to_le_bytes()[..word.len()]);
     }
     content
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_of_probes_are_known_by_their_names() {
+        let target = Path::new("s3://box/there");
+        let folder = |file: &str| folder_of(Path::new(file), target);
+        let ours = "s3://box/there/welter-probe-0123456789abcdef";
+        for name in ["edges-0", "edges-17"] {
+            assert_eq!(folder(&format!("{ours}/{name}")), Some(ours.into()));
+        }
+        for other in [
+            "s3://box/there/welter-probe-0123456789abcdef/notes.txt",
+            "s3://box/there/welter-probe-0123456789abcdef/edges-",
+            "s3://box/there/welter-probe-0123456789abcdef/edges-1a",
+            "s3://box/there/welter-probe-0123456789abcdef/more/edges-1",
+            "s3://box/there/welter-probe-0123/edges-1",
+            "s3://box/there/welter-probe-mine/edges-1",
+            "s3://box/there/more/welter-probe-0123456789abcdef/edges-1",
+            "s3://box/other/welter-probe-0123456789abcdef/edges-1",
+        ] {
+            assert_eq!(folder(other), None, "{other}");
+        }
+    }
 }

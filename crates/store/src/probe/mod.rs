@@ -23,6 +23,7 @@ use welter_progress::Progress;
 
 use crate::StoreError;
 use crate::io::{IoOptions, Remote};
+use crate::orphans::OrphanedObjects;
 pub use figures::{Latency, Probe, ProbeOptions, Rate, RequestLimit};
 
 /// Kind of a sealed file that holds a probe.
@@ -70,6 +71,18 @@ impl Probe {
         progress: &Progress,
     ) -> Result<(Self, Latency), StoreError> {
         elsewhere::measure(remote, folder, options, progress)
+    }
+
+    /// Removes objects in a folder of a bucket that probes of it left which were killed, and says
+    /// how many others may be of one that is at work.
+    ///
+    /// # Errors
+    /// When objects cannot be listed or removed.
+    pub fn clear_elsewhere(
+        remote: &dyn Remote,
+        folder: &Path,
+    ) -> Result<OrphanedObjects, StoreError> {
+        elsewhere::clear(remote, folder)
     }
 
     /// Measures how fast a file is read that lies elsewhere, in ranges of the sizes of
