@@ -265,6 +265,9 @@ fn described(error: &(dyn Error + 'static)) -> String {
             "the environment does not say who you are (AWS_ACCESS_KEY_ID and so on; \
              AWS_SKIP_SIGNATURE=true for what is public)"
         }
+        None if text.contains("redirect without LOCATION") => {
+            "the bucket lies in another region than is set (AWS_REGION)"
+        }
         None => "the server answered otherwise than it should",
     };
     format!("{what}{tried}")

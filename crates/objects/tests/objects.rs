@@ -251,6 +251,7 @@ fn faults_that_last_are_errors_with_the_name() {
     for (fault, message) in [
         (Fault::Status(500), "the server answered 500 Internal Server Error Oops, also when"),
         (Fault::Status(400), "the server answered 400 Bad Request Oops"),
+        (Fault::Status(301), "the bucket lies in another region than is set (AWS_REGION)"),
         (Fault::Cut, "the connection was cut"),
         (Fault::Stalled(Duration::from_secs(2)), "the server did not answer in time"),
         (Fault::Silent(Duration::from_secs(2)), "the server did not answer in time"),

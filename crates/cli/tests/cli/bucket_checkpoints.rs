@@ -1,10 +1,13 @@
 //! Checkpoints in a bucket: a run continues from there with the same answer, whatever the store
 //! does, and of two that resume one run one wins.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use welter_testing::bucket::{BucketServer, Fault, Request};
 
+use crate::interrupt::wait_until;
 use crate::objects::{as_azure, as_google, command, must, refused, run, text};
 use crate::sandbox::{Ended, Sandbox};
 
@@ -87,6 +90,27 @@ fn a_run_goes_on_from_a_bucket_with_the_same_answer() {
     assert!(stderr.contains("there are no checkpoints of a run"), "{stderr}");
     let line = RUN.replace("r.csv", "s3://box/ck/ranks.csv");
     assert!(refused(&sandbox, &server, &line, 2).contains("checkpoints are kept there"));
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_from_a_bucket() {
+    let (sandbox, server, expected) = begin();
+    // The third state never comes to an end.
+    let states = Arc::new(AtomicU32::new(0));
+    let seen = Arc::clone(&states);
+    server.fail(move |request| {
+        let is_late = is_state(request) && seen.fetch_add(1, Ordering::Relaxed) >= 2;
+        is_late.then_some(Fault::Silent(Duration::from_hours(1)))
+    });
+    let mut child = command(&sandbox, &server, RUN).spawn().unwrap();
+    wait_until("a third state", || states.load(Ordering::Relaxed) > 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    server.fail(|_| None);
+    assert_eq!(left(&server), ["checkpoint", "state-1", "state-2"]);
+    must(&sandbox, &server, "resume s3://box/ck");
+    assert!(sandbox.read("r.csv") == expected);
+    assert!(server.paths().is_empty(), "{:?}", server.paths());
 }
 
 #[test]
