@@ -45,7 +45,8 @@ fn no_file_of_the_corpus_is_read_wrong_without_a_word() {
     none_is_read_wrong(None);
 }
 
-/// Formats are read from a bucket as from files, whatever they ask for and in whatever order.
+/// Formats are read from a bucket as from files, whatever they ask for and in whatever order: of
+/// those of plain text, which are many, a tenth.
 #[test]
 fn no_file_of_the_corpus_is_read_wrong_from_a_bucket() {
     let server = BucketServer::start().unwrap();
@@ -60,7 +61,14 @@ fn no_file_of_the_corpus_is_read_wrong_from_a_bucket() {
 
 /// Reads all files, here or as objects of a bucket.
 fn none_is_read_wrong(bucket: Option<&BucketServer>) {
-    let cases = cases();
+    let is_text = |file: &str| [".csv", ".tsv", ".txt"].iter().any(|it| file.ends_with(it));
+    let is_read =
+        |number: usize, file: &str| bucket.is_none() || number % 10 == 0 || !is_text(file);
+    let cases: Vec<Case> = cases()
+        .into_iter()
+        .enumerate()
+        .filter_map(|(number, case)| is_read(number, &case.file).then_some(case))
+        .collect();
     assert!(cases.len() >= 200);
     let ended = run_all(&cases, bucket);
     let mut report = String::new();
