@@ -122,7 +122,7 @@ fn faults_that_pass_are_waited_out() {
             assert!(whole(&object).unwrap() == expected, "{}: {fault:?}", cloud.root);
         }
         for (is, count) in [(is_put as fn(&Request) -> bool, MIB), (is_end, 9 * MIB)] {
-            // What arrives late is put again by then.
+            // A put that arrives late has been made again by then.
             for fault in [Fault::Silent(Duration::from_millis(700)), Fault::Status(500)] {
                 let bytes = bytes(count);
                 fail(server, is, 2, fault.clone());

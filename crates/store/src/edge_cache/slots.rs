@@ -56,7 +56,8 @@ struct Head {
     graph: u64,
     slots: u64,
     checksum: u32,
-    /// Number of this one of several files, and of how slots are dealt to them; 0 of an only one.
+    /// Number of the place of this file among several, and of how slots are dealt to them; 0 where
+    /// it is the only one.
     layout: u32,
 }
 
@@ -122,8 +123,8 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Opens the file of a directory for `slots` slots, or begins it anew; `layout` is a number of
-    /// this one of several files.
+    /// Opens the file of a directory for `slots` slots, or begins it anew. `layout`: number of its
+    /// place among several files.
     pub(super) fn open(
         directory: &Path,
         (slots, layout): (u64, u32),
