@@ -182,10 +182,17 @@ void welter_dpdk_halt(uint16_t port)
 	rte_eth_dev_stop(port);
 }
 
+/*
+ * Closes a device and gives it up, so that it can be attached again by its name: of one that is
+ * probed already, whose port was closed, the library makes no other port.
+ */
 void welter_dpdk_close(uint16_t port)
 {
-	if (rte_eth_dev_stop(port) == 0)
-		rte_eth_dev_close(port);
+	struct rte_eth_dev_info info;
+	struct rte_device *device = rte_eth_dev_info_get(port, &info) == 0 ? info.device : NULL;
+
+	if (rte_eth_dev_stop(port) == 0 && rte_eth_dev_close(port) == 0 && device != NULL)
+		rte_dev_remove(device);
 }
 
 int welter_dpdk_is_up(uint16_t port)

@@ -203,11 +203,13 @@ impl Port {
     pub(crate) fn attach(device: &str) -> io::Result<Self> {
         let name = text(device.split(',').next().unwrap_or_default())?;
         let device = text(device)?;
+        // The library's lists of devices are for one thread at a time.
+        let mut taken = taken();
         // SAFETY: both are texts, and the library has begun, or says that it has not.
         let number = unsafe { welter_dpdk_attach(name.as_ptr(), device.as_ptr()) };
         let place = format!("device {}", name.to_string_lossy());
         let number = checked(&place, number)? as u16;
-        if !taken().insert(number) {
+        if !taken.insert(number) {
             let text = format!("{place} is in use by this process");
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
         }
@@ -275,9 +277,10 @@ impl Facts {
 
 impl Drop for Port {
     fn drop(&mut self) {
+        let mut taken = taken();
         // SAFETY: all queues are gone, or there were none.
         unsafe { welter_dpdk_close(self.number) }
-        taken().remove(&self.number);
+        taken.remove(&self.number);
     }
 }
 
