@@ -1,7 +1,8 @@
 //! Lanes between threads of one process: the bucket itself goes over, and comes back empty.
 //!
 //! For destinations of the own machine, which are sub-ranges like others, so that no two threads
-//! touch one accumulator.
+//! touch one accumulator. Buckets name their thread in place of a machine, and a ring group that
+//! no other lanes have, so that parts of long messages are none of another machine's.
 //!
 //! **Invariant:** each bucket is folded once, in the order of its lane. Asserted in
 //! `MemoryRx::poll`.
@@ -9,6 +10,9 @@
 use crate::bucket::{Arrived, Bucket, Layout};
 use crate::lane::{LaneError, RxLane, TxLane};
 use crate::queues::{Queued, Served, queues};
+
+/// Ring group of these buckets.
+const GROUP: u16 = u16::MAX - 1;
 
 /// Sending ends, one bucket ring a destination.
 pub struct MemoryTx {
@@ -33,7 +37,7 @@ pub fn memory_lanes(
     let mut receivers: Vec<MemoryRx> = (0..sinks).map(|_| MemoryRx::default()).collect();
     let mut lanes_of = |rank| {
         let lane = |receiver: &mut MemoryRx| {
-            let (queued, served) = queues(0, 1, buckets, layout);
+            let (queued, served) = queues(GROUP, 1, buckets, layout);
             receiver.lanes.push((served, 0));
             queued
         };

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 use crate::bucket::{Arrived, Bucket, HEADROOM_BYTES, Layout};
+use crate::guard::End;
 use crate::header::Header;
 use crate::lane::{LaneError, RxLane, TxLane};
 use crate::memory::{LINE_BYTES, Memory};
@@ -41,7 +42,7 @@ struct Slots {
 #[derive(Default)]
 pub struct SharedTx {
     lanes: Vec<TxEnd>,
-    rank: u16,
+    here: End,
 }
 
 struct TxEnd {
@@ -92,9 +93,9 @@ impl Slots {
 }
 
 impl SharedTx {
-    /// Lanes of this machine, of which there are none yet. Buckets say whose they are.
-    pub fn of(rank: u16) -> Self {
-        Self { lanes: Vec::new(), rank }
+    /// Lanes of this machine and thread, of which there are none yet. Buckets say whose they are.
+    pub fn of(here: End) -> Self {
+        Self { lanes: Vec::new(), here }
     }
 
     /// Makes the lane to the next destination, of `buckets` buckets.
@@ -140,7 +141,7 @@ impl TxLane for SharedTx {
         assert!(lane.is_open, "a bucket is committed once");
         lane.written += 1;
         bucket.header.number = lane.written;
-        bucket.header.rank = self.rank;
+        (bucket.header.rank, bucket.header.lane) = self.here;
         bucket.seal_heads();
         drop(bucket);
         lane.is_open = false;

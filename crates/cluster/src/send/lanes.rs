@@ -115,8 +115,8 @@ impl Open {
             Transport::Shared => {
                 let mut senders = Vec::new();
                 let mut offer = vec![u64::from(std::process::id())];
-                for _ in 0..place.sub_ranges {
-                    let mut sender = SharedTx::default();
+                for thread in 0..place.sub_ranges {
+                    let mut sender = SharedTx::of(computing(place.rank, thread));
                     for _ in place.others() {
                         let region = sender.create(BUCKETS, Layout::WHOLE)?;
                         offer.push(region.as_raw_fd() as u64);

@@ -9,14 +9,17 @@ mod pagerank;
 mod seeds;
 mod sums;
 
+use std::collections::BTreeSet;
 use std::net::{TcpListener, TcpStream};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use exchange::{Case, exchange, exchange_by_senders};
 use pagerank::Machine;
 use welter_transport::{
-    Bounds, Clock, End, Endpoint, EndpointSettings, Layout, Protection, RxLane, Secret, SharedRx,
-    SharedTx, StreamSettings, TcpRx, TcpTx, TxLane, Udp, memory_lanes,
+    Arrived, Bounds, Clock, Destination, End, Endpoint, EndpointSettings, Layout, Protection,
+    RingGroup, RxLane, Secret, SharedRx, SharedTx, StreamSettings, TcpRx, TcpTx, TxLane, Udp,
+    memory_lanes,
 };
 
 const LAYOUTS: [Layout; 3] = [Layout::WHOLE, Layout::ETHERNET, Layout::DATAGRAM];
@@ -31,17 +34,23 @@ fn memory() {
     }
 }
 
+/// Threads 0 and up of machine 0 share memory with `sinks` threads.
+fn shared_lanes(sources: u16, sinks: usize, layout: Layout) -> (Vec<SharedTx>, Vec<SharedRx>) {
+    let mut senders: Vec<SharedTx> = (0..sources).map(|lane| SharedTx::of((0, lane))).collect();
+    let mut receivers: Vec<SharedRx> = (0..sinks).map(|_| SharedRx::default()).collect();
+    for sender in &mut senders {
+        for receiver in &mut receivers {
+            let file = sender.create(3, layout).unwrap().try_clone_to_owned().unwrap();
+            receiver.open(file, 3, layout).unwrap();
+        }
+    }
+    (senders, receivers)
+}
+
 #[test]
 fn shared_memory() {
     for layout in LAYOUTS {
-        let mut senders: Vec<SharedTx> = (0..2).map(|_| SharedTx::default()).collect();
-        let mut receivers: Vec<SharedRx> = (0..2).map(|_| SharedRx::default()).collect();
-        for sender in &mut senders {
-            for receiver in &mut receivers {
-                let file = sender.create(3, layout).unwrap().try_clone_to_owned().unwrap();
-                receiver.open(file, 3, layout).unwrap();
-            }
-        }
+        let (senders, receivers) = shared_lanes(2, 2, layout);
         exchange(Case::default(), senders, receivers);
     }
 }
@@ -136,6 +145,41 @@ fn udp() {
 fn sender_threads() {
     let (mut senders, receivers) = udp_lanes(1, 2, 0, Layout::ETHERNET, Protection::Sealed);
     exchange_by_senders(Case::default(), 3, Layout::ETHERNET, senders.remove(0), receivers);
+}
+
+/// Sources that heads of buckets name: machine, lane and ring group of each sender to one thread.
+fn sources<T: TxLane, R: RxLane>((senders, mut receivers): (Vec<T>, Vec<R>)) -> BTreeSet<[u16; 3]> {
+    let group = |lanes| RingGroup::new(lanes, &[Destination::default()], 8);
+    let mut groups: Vec<RingGroup<T>> = senders.into_iter().map(group).collect();
+    groups.iter_mut().for_each(|group| group.end_iteration().unwrap());
+    let (mut found, mut came) = (BTreeSet::new(), 0);
+    let until = Instant::now() + Duration::from_mins(1);
+    while came < groups.len() && Instant::now() < until {
+        let mut fold = |bucket: &Arrived<'_>| {
+            let header = bucket.header();
+            found.insert([header.rank, header.lane, header.group]);
+        };
+        came += receivers[0].poll(&mut fold).unwrap();
+        groups.iter_mut().for_each(|group| group.poll().unwrap());
+    }
+    assert_eq!((came, found.len()), (groups.len(), groups.len()), "sources differ: {found:?}");
+    found
+}
+
+/// A thread receives from threads of its own machine, and from those of others by one kind of
+/// lanes: parts of long messages are put together by their source.
+#[test]
+fn sources_of_own_threads_are_none_of_other_machines() {
+    let layout = Layout::DATAGRAM;
+    let own = sources(memory_lanes(3, 1, 4, layout));
+    let others = [
+        sources(shared_lanes(3, 1, layout)),
+        sources(tcp_lanes(3, 1, layout, Protection::Trusted)),
+        sources(udp_lanes(3, 1, 4, layout, Protection::Trusted)),
+    ];
+    for others in others {
+        assert!(own.is_disjoint(&others), "{own:?} {others:?}");
+    }
 }
 
 /// Runs PageRank on as many machines as there are lanes, all in this process.
