@@ -1,13 +1,14 @@
-//! Faults of a network that tests plant below the reliability layer: some datagrams are lost,
-//! repeated, late or damaged, by a seeded generator. The command has no option for them; only
-//! builds with debug assertions take them from its environment.
+//! Faults that tests plant. Below the reliability layer some datagrams are lost, repeated, late or
+//! damaged, by a seeded generator; above it a bucket is folded twice. The command has no option for
+//! them; only builds with debug assertions take them from its environment.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::bucket::{Bucket, Layout};
 use crate::datagrams::{Came, Datagrams};
+use crate::header::Header;
 
 /// Shares of datagrams, each of 1,000.
 #[derive(Clone, Debug, Default)]
@@ -24,10 +25,14 @@ pub struct Faults {
     pub damaged: u64,
     /// How many were, in this order.
     pub counts: Arc<[AtomicU64; 4]>,
+    /// Iteration in which a bucket is folded twice; 0 is none.
+    pub refolded: u64,
+    /// Whether that was done, by any end that has these faults.
+    pub is_refolded: Arc<AtomicBool>,
 }
 
 impl Faults {
-    /// Faults in words: `lost=200,repeated=50,late=100,damaged=10,seed=7`.
+    /// Faults in words: `lost=200,repeated=50,late=100,damaged=10,refolded=2,seed=7`.
     pub fn of(text: &str) -> Option<Self> {
         let mut faults = Self::default();
         for part in text.split(',') {
@@ -39,10 +44,18 @@ impl Faults {
                 "repeated" => faults.repeated = number,
                 "late" => faults.late = number,
                 "damaged" => faults.damaged = number,
+                "refolded" => faults.refolded = number,
                 _ => return None,
             }
         }
         Some(faults)
+    }
+
+    /// Whether a bucket with this head, which was folded, is the one that is folded again.
+    pub fn refolds(&self, header: &Header) -> bool {
+        let is_it =
+            self.refolded > 0 && u64::from(header.iteration) == self.refolded && header.updates > 0;
+        is_it && !self.is_refolded.swap(true, Ordering::AcqRel)
     }
 }
 

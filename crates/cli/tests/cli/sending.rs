@@ -64,6 +64,17 @@ pub(crate) fn answers(
     }
 }
 
+/// Machines with these options end as one where a bucket is folded twice, and say where.
+pub(crate) fn a_second_fold_is_found(sandbox: &Sandbox, options: &str) {
+    let line = format!("run pagerank {GRAPH} --iterations 5 -q -o out.csv --route send {options}");
+    let mut command = sandbox.command(&line);
+    command.env("WELTER_TEST_FAULTS", "refolded=2");
+    let ended = Ended::waited(command.spawn().unwrap());
+    assert_eq!(ended.code, Some(70), "{line}: {}", ended.stderr);
+    assert!(ended.stderr.contains("iteration 2: sub-range"), "{line}: {}", ended.stderr);
+    assert!(!sandbox.files().contains(&"out.csv".to_owned()), "{line}");
+}
+
 #[test]
 fn messages_have_the_answers_of_one_process() {
     let sandbox = Sandbox::new();
@@ -96,6 +107,26 @@ fn lost_datagrams_change_no_answer() {
         // Each run is many times as long as without.
         let options = format!("--cluster local:{} --transport udp", 2 + number % 3);
         answers(&sandbox, case, (&options, LOSSES[number % LOSSES.len()]));
+    }
+}
+
+#[test]
+fn a_bucket_that_is_folded_twice_ends_the_run() {
+    let sandbox = Sandbox::new();
+    for (machines, transport) in [(2, "tcp"), (3, "udp"), (2, "shared")] {
+        let options = format!("--cluster local:{machines} --transport {transport}");
+        a_second_fold_is_found(&sandbox, &options);
+    }
+}
+
+#[test]
+fn damaged_datagrams_change_no_answer() {
+    let sandbox = Sandbox::new();
+    write_tables(&sandbox);
+    let faults = "lost=50,damaged=50,repeated=50,late=50,seed=4";
+    for (number, case) in CASES.iter().enumerate().step_by(4) {
+        let options = format!("--cluster local:{} --transport udp", 2 + number % 3);
+        answers(&sandbox, case, (&options, faults));
     }
 }
 

@@ -261,8 +261,7 @@ impl Epoch<'_> {
                 empty: is_empty,
                 whole,
                 is_over: is_over.clone(),
-                #[cfg(test)]
-                planted: job.planted.clone(),
+                faults: job.settings.faults.clone(),
             };
             let ways =
                 Channels { orders: ordered, answers: answer.clone(), whole: is_whole, empty };

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use welter_engine::chunks::FoldKernel;
-use welter_transport::{Arrived, Joined, RxLane};
+use welter_transport::{Arrived, Faults, Joined, RxLane};
 
 use super::edges::{Edges, Gathering};
 use super::error::Stop;
@@ -82,8 +82,8 @@ pub(super) struct Folding<R> {
     pub(super) whole: Sender<Whole>,
     /// Whether nothing more will come.
     pub(super) is_over: Arc<AtomicBool>,
-    #[cfg(test)]
-    pub(super) planted: Option<super::Planted>,
+    /// Faults that tests plant.
+    pub(super) faults: Option<Faults>,
 }
 
 /// State of the thread between two buckets.
@@ -119,8 +119,7 @@ impl<R: RxLane> Folding<R> {
         while !self.is_over.load(Ordering::Acquire) {
             let mut fold = |bucket: &Arrived<'_>| {
                 state.fold(bucket);
-                #[cfg(test)]
-                if self.planted.as_ref().is_some_and(|it| it.is_now(bucket.header())) {
+                if self.faults.as_ref().is_some_and(|it| it.refolds(bucket.header())) {
                     state.fold_messages(bucket);
                 }
             };

@@ -120,7 +120,7 @@ pub struct Settings {
     pub edge_bytes: u64,
     /// Whether updates meet before they are sent.
     pub combine: Combine,
-    /// Faults of datagrams, for tests.
+    /// Faults of datagrams and of folding, for tests.
     pub faults: Option<Faults>,
 }
 
@@ -156,8 +156,6 @@ pub struct Job {
     pub input: MakeInput,
     /// Settings.
     pub settings: Settings,
-    #[cfg(test)]
-    pub(crate) planted: Option<Planted>,
 }
 
 impl Job {
@@ -172,14 +170,7 @@ impl Job {
         settings: Settings,
     ) -> Result<Self, &'static str> {
         Self::check(&kernel)?;
-        Ok(Self {
-            kernel,
-            vertices,
-            input,
-            settings,
-            #[cfg(test)]
-            planted: None,
-        })
+        Ok(Self { kernel, vertices, input, settings })
     }
 
     /// Checks that messages can carry the updates of a program.
@@ -196,21 +187,5 @@ impl Job {
     /// Bytes of a vertex in the result: the value, and a flag.
     pub fn vertex_bytes(kernel: &FoldKernel) -> u64 {
         kernel.shape().value as u64 + 1
-    }
-}
-
-/// A bucket that is folded twice, to see whether that is noticed.
-#[cfg(test)]
-#[derive(Clone, Debug)]
-pub(crate) struct Planted {
-    pub(crate) iteration: u32,
-    pub(crate) is_done: Arc<std::sync::atomic::AtomicBool>,
-}
-
-#[cfg(test)]
-impl Planted {
-    fn is_now(&self, header: &welter_transport::Header) -> bool {
-        let is_it = header.iteration == self.iteration && header.updates > 0;
-        is_it && !self.is_done.swap(true, std::sync::atomic::Ordering::AcqRel)
     }
 }

@@ -9,7 +9,6 @@ mod lost;
 mod waiting;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use tempfile::TempDir;
 use welter_algorithms::PageRank;
@@ -87,9 +86,12 @@ fn a_bucket_that_is_folded_twice_is_found() {
         assert_eq!((finished.manifest.version, finished.decided.len()), (4, 5));
         assert_eq!(finished.manifest.records, 600);
         for iteration in 1..4 {
-            let is_done = Arc::new(AtomicBool::new(false));
-            let planted = Planted { iteration, is_done };
-            let ended = ended(move || Job { planted: Some(planted.clone()), ..job(transport, 4) });
+            let faults = Faults { refolded: iteration, ..Faults::default() };
+            let ended = ended(move || {
+                let mut job = job(transport, 4);
+                job.settings.faults = Some(faults.clone());
+                job
+            });
             let Err(ClusterError::Failed(failure)) = ended else { panic!("it fails") };
             assert_eq!((failure.why, failure.rank), (Exit::Broken, 0));
             let what = &*failure.what;

@@ -1,7 +1,7 @@
 //! Machines that are killed before all edges are where they belong.
 
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use welter_engine::EngineError;

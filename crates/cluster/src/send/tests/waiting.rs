@@ -74,7 +74,7 @@ fn a_thread_that_waits_for_an_order_finds_out_that_its_lane_was_cut() {
         empty: is_empty,
         whole,
         is_over: is_over.clone(),
-        planted: None,
+        faults: None,
     };
     let messages = Messages::new(lanes, &[Destination::default()], (edge_bytes, 64));
     let ways = Channels { orders, answers: answer, whole: is_whole, empty };
