@@ -39,6 +39,9 @@ const PATH_BYTES_MAX: usize = 107;
 /// Time in which a machine of lower rank must have its end of a cable.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Packets that a card keeps for what comes to a lane: as many are asked of it (`shim.c`).
+const CARD_RING: usize = 1024;
+
 /// Megabytes of memory of the library itself.
 const LIBRARY_MEGABYTES: usize = 64;
 
@@ -101,7 +104,7 @@ impl Cards {
             let lanes = opened(&DeviceSettings {
                 device: card.device.clone(),
                 options: card.options(),
-                packets: packets(place, place.machines - 1),
+                packets: packets(place, place.machines - 1, CARD_RING),
                 ..settings(place, layout(Some(card)))
             })?;
             let Address { mac, ip, .. } = lanes[0].address();
@@ -181,11 +184,11 @@ fn settings(place: MachinePosition, layout: Layout) -> DeviceSettings {
 }
 
 /// Packets of a device to this number of machines: those of rings, those that a thread has found
-/// or sends, and those that a card has for what comes.
-fn packets(place: MachinePosition, peers: usize) -> u32 {
+/// or sends, and those that the device keeps for what comes to each lane.
+fn packets(place: MachinePosition, peers: usize, kept: usize) -> u32 {
     let threads = place.sub_ranges;
     let rings = BUCKETS_OF_DATAGRAMS * threads * threads * peers;
-    ((rings + 2 * threads * 160).next_power_of_two() - 1) as u32
+    ((rings + 2 * threads * (160 + kept)).next_power_of_two() - 1) as u32
 }
 
 /// The end of a cable.
@@ -193,7 +196,7 @@ fn cable(place: MachinePosition, (role, socket): (&str, &Path), common: &Common)
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let layout = layout(None);
-    let packets = packets(place, 1);
+    let packets = packets(place, 1, 0);
     let bytes = (layout.segment_bytes + 64).next_multiple_of(64);
     let places = places(place);
     let megabytes = (place.machines * packets as usize * (bytes + 1024)) >> 20;
@@ -218,11 +221,11 @@ pub(super) fn bytes(settings: &Settings, machines: usize) -> u64 {
     let peers = machines - 1;
     let packet = |layout: Layout| layout.segment_bytes + 1024;
     let bytes = if let Some(card) = &settings.card {
-        packets(place, peers) as usize * packet(layout(Some(card)))
+        packets(place, peers, CARD_RING) as usize * packet(layout(Some(card)))
     } else {
         let lanes = 2 * place.sub_ranges;
         peers
-            * (packets(place, 1) as usize + 2 * lanes * (1 << places(place)))
+            * (packets(place, 1, 0) as usize + 2 * lanes * (1 << places(place)))
             * packet(layout(None))
     };
     bytes as u64
@@ -294,6 +297,17 @@ mod tests {
             assert_eq!(unpacked(&packed(path.as_bytes())), Some(path.into()));
         }
         assert_eq!((unpacked(&[]), unpacked(&[9, 0])), (None, None));
+    }
+
+    #[test]
+    fn a_card_has_packets_for_its_rings_and_for_lanes() {
+        for sub_ranges in [1, 2, 16] {
+            let place = MachinePosition { rank: 0, machines: 4, sub_ranges };
+            let [card, cable] = [CARD_RING, 0].map(|kept| packets(place, 3, kept) as usize);
+            // Rings of all lanes are full before any thread has one.
+            assert!(card >= 2 * sub_ranges * CARD_RING + 3 * BUCKETS_OF_DATAGRAMS, "{card}");
+            assert!(cable < card && (card + 1).is_power_of_two(), "{cable} {card}");
+        }
     }
 
     #[test]
