@@ -21,7 +21,7 @@ fn stated(name: &str, otherwise: u64) -> u64 {
 }
 
 /// The process of a rank of a command, while there is one.
-fn machine(command: u32, rank: usize) -> Option<Pid> {
+pub(crate) fn machine(command: u32, rank: usize) -> Option<Pid> {
     let children = fs::read_to_string(format!("/proc/{command}/task/{command}/children")).ok()?;
     let is_rank = |id: &&str| {
         let words = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
@@ -35,7 +35,7 @@ fn machine(command: u32, rank: usize) -> Option<Pid> {
 }
 
 /// Folder of a machine below a scratch directory, once there is one.
-fn folder(scratch: &Path, rank: usize) -> Option<PathBuf> {
+pub(crate) fn folder(scratch: &Path, rank: usize) -> Option<PathBuf> {
     let mut names = fs::read_dir(scratch).ok()?.flatten().map(|it| it.path());
     let of_cluster = |path: &PathBuf| path.to_string_lossy().contains("welter-cluster-");
     Some(names.find(of_cluster)?.join(format!("machine-{rank}")))
@@ -61,7 +61,7 @@ fn is_under_way(command: &mut Child, scratch: &Path) -> bool {
 const RUN: &str = "run pagerank rmat:11 --iterations 150 --tolerance 0 -q";
 
 /// A run on machines with files in the sandbox, and the result of one process beside it.
-fn begun(options: &str) -> (Sandbox, String) {
+pub(crate) fn begun(options: &str) -> (Sandbox, String) {
     let sandbox = Sandbox::new();
     sandbox.must(&format!("{RUN} -o one.csv"));
     let line = format!("{RUN} --cluster {options} --scratch . -o many.csv --report r.json");

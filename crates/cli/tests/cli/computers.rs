@@ -380,7 +380,7 @@ impl Net {
     }
 
     /// The command of a machine, in its network.
-    fn command(&self, sandbox: &Sandbox, line: &str, rank: usize) -> Command {
+    pub(crate) fn command(&self, sandbox: &Sandbox, line: &str, rank: usize) -> Command {
         let line = format!("{line} --cluster static:peers --rank {rank} --credentials key");
         let inner = sandbox.command(&line);
         let mut command = Command::new("ip");

@@ -1,39 +1,15 @@
-//! Messages past the kernel (`--transport dpdk`), between processes that share memory in place of
-//! a cable: the results of a run in one process, without huge pages. Builds without the feature
-//! refuse the option and have no tests but of that; `cargo xtask test` runs these with the feature,
-//! or says that it cannot, which `WELTER_REQUIRE=dpdk` makes a failure.
+//! Messages past the kernel (`--transport dpdk`): the results of a run in one process, without
+//! huge pages, between processes that share memory in place of a cable, and between network
+//! namespaces over cards of the kernel (root); and machines that are killed. Builds without the
+//! feature refuse the option and have no tests but of that; `cargo xtask test` runs these with the
+//! feature, or says that it cannot, which `WELTER_REQUIRE=dpdk` makes a failure.
 
 #[cfg(feature = "dpdk")]
-use crate::cluster::write_tables;
+mod cables;
+#[cfg(feature = "dpdk")]
+mod card;
+
 use crate::sandbox::Sandbox;
-#[cfg(feature = "dpdk")]
-use crate::sending::{CASES, LOSSES, answers};
-
-#[cfg(feature = "dpdk")]
-#[test]
-fn messages_over_dpdk_have_the_answers_of_one_process() {
-    let sandbox = Sandbox::new();
-    write_tables(&sandbox);
-    for (number, case) in CASES.iter().enumerate() {
-        let machines = 2 + number % 3;
-        let options = format!("--cluster local:{machines} --transport dpdk");
-        answers(&sandbox, case, (&options, ""));
-    }
-    let files = ["priors.csv", "ratings.mtx", "some.csv"];
-    assert_eq!(sandbox.files(), files, "machines leave nothing");
-}
-
-#[cfg(feature = "dpdk")]
-#[test]
-fn lost_packets_of_dpdk_change_no_answer() {
-    let sandbox = Sandbox::new();
-    write_tables(&sandbox);
-    for (number, case) in CASES.iter().enumerate() {
-        let machines = 2 + number % 3;
-        let options = format!("--cluster local:{machines} --transport dpdk");
-        answers(&sandbox, case, (&options, LOSSES[1 + number % 2]));
-    }
-}
 
 #[test]
 fn dpdk_is_refused_where_it_cannot_be() {
