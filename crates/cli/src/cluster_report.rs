@@ -113,6 +113,9 @@ struct Machine {
     #[serde(skip_serializing_if = "is_zero")]
     resident_bytes_max: u64,
     seconds: Seconds,
+    /// Processor time of its threads, where updates are messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processor_seconds: Option<ProcessorSeconds>,
     bytes_read: u64,
     bytes_written: u64,
     /// Chunks that these were.
@@ -152,6 +155,23 @@ struct Seconds {
     idle: f64,
 }
 
+/// Processor time of threads by their role, looks at lanes to which nothing came among them.
+#[derive(Debug, Serialize)]
+struct ProcessorSeconds {
+    /// To read, apply, scatter and send.
+    computation: f64,
+    /// To receive and fold.
+    accumulator: f64,
+}
+
+impl ProcessorSeconds {
+    fn of(activity: &Activity) -> Option<Self> {
+        let Activity { computation, accumulation, .. } = *activity;
+        let [computation, accumulator] = [computation, accumulation].map(seconds);
+        (computation + accumulator > 0.0).then_some(Self { computation, accumulator })
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
@@ -180,6 +200,7 @@ impl Machine {
                 merging: seconds(merging),
                 idle: seconds(idle),
             },
+            processor_seconds: ProcessorSeconds::of(activity),
             bytes_read: activity.read_bytes,
             bytes_written: activity.written_bytes,
             reads: activity.reads,

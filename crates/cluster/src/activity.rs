@@ -8,6 +8,7 @@
 //! served     chunks of edges and updates that its storage engine handed out, to itself too
 //! helped     partitions of others that it streamed; asked for more than that, as a master
 //! resident   memory of its process at most, with all else that the process does
+//! processor  time of the threads of route `send`, by their role
 //! ```
 //!
 //! It is of the process that finished: one that it replaced has taken its own with it.
@@ -61,10 +62,14 @@ pub struct Activity {
     /// Bytes of memory that its process had at most, pages of files among them; 0 where the system
     /// does not tell.
     pub resident_bytes_max: u64,
+    /// Nanoseconds of processor time of computation threads, which send too, on route `send`.
+    pub computation: u64,
+    /// Nanoseconds of processor time of accumulator threads, on route `send`.
+    pub accumulation: u64,
 }
 
 /// Numbers of an activity.
-const NUMBERS: usize = 25;
+const NUMBERS: usize = 27;
 
 impl Activity {
     /// Counts what an effect is about to do.
@@ -110,6 +115,7 @@ impl Activity {
         let Self { stood_for, combined, saved, .. } = *self;
         let Self { helped, accepted, declined, strangers, .. } = *self;
         let Self { reads, writes, edge_bytes, objects, resident_bytes_max, .. } = *self;
+        let Self { computation, accumulation, .. } = *self;
         let [objects_read, objects_written, bytes_came, bytes_went] = objects;
         [
             own,
@@ -137,6 +143,8 @@ impl Activity {
             bytes_came,
             bytes_went,
             resident_bytes_max,
+            computation,
+            accumulation,
         ]
     }
 
@@ -157,7 +165,8 @@ impl Activity {
         let [read_bytes, written_bytes, sent_bytes, sent, rest @ ..] = rest;
         let [stood_for, combined, saved, served, rest @ ..] = rest;
         let [helped, accepted, declined, strangers, rest @ ..] = rest;
-        let [reads, writes, edge_bytes, objects @ .., resident_bytes_max] = rest;
+        let [reads, writes, edge_bytes, rest @ ..] = rest;
+        let [objects @ .., resident_bytes_max, computation, accumulation] = rest;
         Some(Self {
             times: Times { own, stolen, copying, merging, idle },
             read_bytes,
@@ -177,6 +186,8 @@ impl Activity {
             declined,
             strangers,
             resident_bytes_max,
+            computation,
+            accumulation,
         })
     }
 }
@@ -194,8 +205,9 @@ mod tests {
         assert_eq!((activity.read_bytes, activity.served, activity.declined), (6, 13, 16));
         assert_eq!((activity.edge_bytes, activity.objects), (20, [21, 22, 23, 24]));
         assert_eq!((activity.strangers, activity.resident_bytes_max), (17, 25));
+        assert_eq!((activity.computation, activity.accumulation), (26, 27));
         assert_eq!(Activity::of_line(&Activity::default().line()), Some(Activity::default()));
-        for wrong in ["", "1 2 3", &line.replace("17", "x"), &format!("{line} 26")] {
+        for wrong in ["", "1 2 3", &line.replace("17", "x"), &format!("{line} 28")] {
             assert_eq!(Activity::of_line(wrong), None, "{wrong}");
         }
     }

@@ -167,6 +167,9 @@ fn a_report_says_route_messages_and_bytes() {
         let sent = [plan, machine].map(|of| of["iteration_bytes_sent"].as_u64().unwrap());
         assert!(sent[0] > 0 && sent[1] > 0 && sent[1] <= 3 * sent[0], "{machine}");
         assert!(machine["resident_bytes_max"].as_u64() > Some(1 << 20), "{machine}");
+        let processor = &machine["processor_seconds"];
+        let roles = ["computation", "accumulator"].map(|role| processor[role].as_f64());
+        assert!(roles.iter().all(|spent| *spent > Some(0.0)), "{machine}");
     }
     let sum = |of: &str| machines.iter().map(|machine| machine[of].as_u64().unwrap()).sum::<u64>();
     // Edges to their owners once, of 8 bytes, and updates of 12.

@@ -30,6 +30,7 @@ use super::error::Stop;
 use super::folding::{Count, Whole};
 use super::gathered::IncomingUpdates;
 use super::messages::{Messages, Sent};
+use super::processor::ProcessorTime;
 use super::scattering::{Scattering, failed};
 use super::seat::LOOK;
 use crate::activity::Activity;
@@ -58,6 +59,8 @@ pub(super) struct Turn {
     pub(super) combined: Combined,
     /// Nanoseconds of work and of waiting.
     pub(super) times: [u64; 2],
+    /// Nanoseconds of its processor time.
+    pub(super) processor: u64,
     /// Bytes of the checkpoint that it has written, and how long that took.
     pub(super) kept: (u64, Duration),
     /// Chunks of edges that lie on the disk and that were read from there, with their bytes.
@@ -117,6 +120,7 @@ pub(super) struct Computing<L> {
     room_bytes: u64,
     since: Instant,
     times: [u64; 2],
+    processor: ProcessorTime,
     checkpoints: Checkpoints,
     kept: (u64, Duration),
 }
@@ -144,6 +148,7 @@ impl<L: TxLane> Computing<L> {
             room_bytes,
             since: Instant::now(),
             times: [0; 2],
+            processor: ProcessorTime::default(),
             checkpoints,
             kept: Default::default(),
         }
@@ -327,9 +332,19 @@ impl<L: TxLane> Computing<L> {
         let combined = self.scattering.take_combined();
         let edges = &self.scattering.edges;
         let (stored, read) = (edges.stored(), edges.take_read());
-        let (total, times) = (made.total, std::mem::take(&mut self.times));
-        let turn =
-            Turn { sub_range, total, active, sent, folded, combined, times, kept, stored, read };
+        let turn = Turn {
+            sub_range,
+            total: made.total,
+            active,
+            sent,
+            folded,
+            combined,
+            times: std::mem::take(&mut self.times),
+            processor: self.processor.take(),
+            kept,
+            stored,
+            read,
+        };
         self.say(Answer::Turn(turn))
     }
 

@@ -357,6 +357,8 @@ impl Epoch<'_> {
             activity.sent_bytes += sent * (record + size_of::<u32>()) as u64;
             activity.times.own += turn.times[0] / turns.len() as u64;
             activity.times.idle += turn.times[1] / turns.len() as u64;
+            activity.computation += turn.processor;
+            activity.accumulation += turn.folded.processor;
         }
     }
 

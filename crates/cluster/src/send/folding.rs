@@ -29,6 +29,7 @@ use super::error::Stop;
 use super::gathered::IncomingUpdates;
 use super::messages::{Reader, width};
 use super::patience::Patience;
+use super::processor::ProcessorTime;
 
 /// Messages of an iteration that were folded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(super) struct Count {
     pub(super) updates: u64,
     /// Messages.
     pub(super) messages: u64,
+    /// Nanoseconds of processor time of the thread until they were whole.
+    pub(super) processor: u64,
 }
 
 /// An iteration that is whole.
@@ -98,6 +101,7 @@ struct State<'f> {
     reader: Reader,
     /// Messages of linked buckets.
     joined: Joined,
+    processor: ProcessorTime,
     failed: Option<Stop>,
 }
 
@@ -113,6 +117,7 @@ impl<R: RxLane> Folding<R> {
             sets: Default::default(),
             reader: Reader::default(),
             joined: Joined::new(self.kernel.shape().record() + size_of::<u32>()),
+            processor: ProcessorTime::default(),
             failed: None,
         };
         let mut patience = Patience::default();
@@ -199,7 +204,8 @@ impl State<'_> {
 
     /// Ends the iteration that receives.
     fn end(&mut self) -> Result<Whole, Stop> {
-        let set = std::mem::take(&mut self.sets[0]);
+        let mut set = std::mem::take(&mut self.sets[0]);
+        set.count.processor = self.processor.take();
         self.sets.swap(0, 1);
         let iteration = self.iteration;
         self.iteration += 1;

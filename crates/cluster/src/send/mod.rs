@@ -49,6 +49,7 @@ mod machine;
 mod messages;
 mod patience;
 mod position;
+mod processor;
 mod scattering;
 mod seat;
 mod table;
