@@ -79,6 +79,10 @@ fn links(measured: &Measured) -> Figure {
         let at = |rate: f64| measured.of(&format!("link.{of}-{rate}"));
         Series::new(name, RATES.map(at).into())
     };
+    let role = |name: &str, of: &str| {
+        let at = |rate: f64| measured.of(&format!("route.{of}-{rate}"));
+        Series::new(name, RATES.map(at).into()).not_drawn()
+    };
     let speedup = (0..4).map(|tick| queues[tick].seconds / ours[tick].seconds).collect();
     let own_costs =
         |name: &str, lanes: &str| used(name, &passed((Roles::PAPER, measured.lanes(lanes))));
@@ -98,6 +102,8 @@ fn links(measured: &Measured) -> Figure {
             real("UDP lanes, measured", "udp"),
             real("UDP lanes, sealed, measured", "udp-sealed"),
             real("PageRank by route send over TCP, measured", "route-tcp"),
+            role("computation threads of route send, ns a message", "computation"),
+            role("accumulator threads of route send, ns a message", "accumulator"),
             about(Series::new("times as fast as queues a vertex", speedup), [2.1, 12.7, 25.3])
                 .beside("2.1, 12.7, 25.3 times GPS")
                 .not_drawn(),
@@ -142,6 +148,7 @@ fn threads(measured: &Measured) -> Figure {
             dpdk,
             row("send over UDP", measured.lanes("udp")),
             row("send over TCP", measured.lanes("tcp")),
+            row("send over UDP, roles measured apart", measured.roles("udp")),
             row("route send as it is", route(measured)),
         ],
         paper: "PageRank of Twitter-2010 on 24 machines with 40 Gb/s becomes faster up to 18 \
@@ -149,7 +156,9 @@ fn threads(measured: &Measured) -> Figure {
                 suffice. GPS is best with 2 workers.",
         notes: "With costs of this machine's cores few threads fill 40 Gb/s, so the curve is flat \
                 where the paper's still falls; a message's cost on its cores of 2.0 GHz the paper \
-                does not say. 'Route send as it is' has the processor time of its \
+                does not say. Costs of sending are what lanes cost beyond writing; where roles \
+                were measured apart, a worker that writes in runs hands its buckets to a sender \
+                thread. 'Route send as it is' has the processor time of its \
                 computation and accumulator threads for a message over TCP, of which the \
                 former send too, with all that \
                 decoding edges, applying and caches that miss cost, which benches of lanes have \
@@ -380,6 +389,9 @@ generate-singly-4,230
 generate-singly-16,220
 generate-singly-64,110
 generate-runs-64,1700
+udp-roles.worker,0.5
+udp-roles.sender,0.8
+udp-roles.accumulator,0.9
 route.computation,5
 route.accumulator,4
 ";

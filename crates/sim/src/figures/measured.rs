@@ -3,6 +3,7 @@
 //! ```text
 //! file     name,value                              of `cargo xtask experiment blitzg --measure`
 //! name     udp.send        ns a message of the bench `messages`, by lanes and end
+//!          udp-roles.sender     the same of a thread of one role, of three
 //!          generate-singly-64   millions of messages a second and core, by destinations
 //!          link.tcp-10     % of a link of 10 Gb/s, of the bench `links`
 //! ```
@@ -48,6 +49,12 @@ impl Measured {
         }
     }
 
+    /// Costs of lanes whose workers write in runs, and hand full buckets to sender threads.
+    pub(super) fn roles(&self, name: &str) -> Costs {
+        let of = |role: &str| self.of(&format!("{name}-roles.{role}"));
+        Costs { generate: of("worker"), send: of("sender"), fold: of("accumulator") }
+    }
+
     /// Nanoseconds of a message that is written alone, to one of `destinations` destinations.
     pub(super) fn singly(&self, destinations: u32) -> f64 {
         1000.0 / self.of(&format!("generate-singly-{destinations}"))
@@ -77,6 +84,7 @@ mod tests {
         let measured = Measured::parse(text);
         let costs = measured.lanes("udp");
         assert_eq!(costs, Costs { generate: 5.0, send: 0.75, fold: 0.5 });
+        assert!(measured.roles("udp").send.is_nan());
         assert!(measured.of("link.tcp-1").is_nan() && measured.lanes("memif").fold.is_nan());
         assert!(measured.has(&["udp.send"]) && !measured.has(&["udp.send", "name"]));
     }

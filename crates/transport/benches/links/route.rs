@@ -2,6 +2,8 @@
 //!
 //! An iteration is a part of the difference between a run with few and one with many, so that
 //! beginning and end are not in it. Processor time of threads is sampled until a process ends.
+//! Where messages are counted each edge is one (`--combine never`), as in the paper; an edge of a
+//! run as users have it costs what it does where updates meet before they are sent.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -27,34 +29,41 @@ struct Ran {
     nanos: BTreeMap<String, u64>,
 }
 
-/// Measures shares of links, and costs of an edge by the role of threads.
+/// Measures shares of links, and costs of a message by the role of threads: over a link as fast as
+/// cores are, and over links of these rates.
 pub(crate) fn measure(
     command: &str,
     rates: &[u32],
     numbers: &mut Numbers,
 ) -> Result<(), Box<dyn Error>> {
-    let [few, many] = [ran(command, 0, ITERATIONS[0])?, ran(command, 0, ITERATIONS[1])?];
     let messages = EDGES * f64::from(ITERATIONS[1] - ITERATIONS[0]);
-    for role in ["computation", "accumulator"] {
-        let of = |ran: &Ran| ran.nanos.get(role).copied().unwrap_or(0) as f64;
-        let nanos = (of(&many) - of(&few)) / messages;
-        println!("route send, {role} threads: {nanos:.2} ns of processor time an edge");
-        numbers.put(&format!("route.{role}"), nanos);
-    }
-    let all = |ran: &Ran| ran.nanos.values().sum::<u64>() as f64;
-    numbers.put("edge-nanos.send", (all(&many) - all(&few)) / messages);
-    for &rate in rates {
-        let [few, many] = [ran(command, rate, ITERATIONS[0])?, ran(command, rate, ITERATIONS[1])?];
-        let bits = (many.sent - few.sent) as f64 * 8.0;
-        let share = 100.0 * bits / ((many.seconds - few.seconds) * f64::from(rate) * 1e9);
-        println!("{rate:>3} Gb/s PageRank by route send over TCP: {share:.1} % of the link");
-        numbers.put(&format!("link.route-tcp-{rate}"), share);
+    let [few, many] = ITERATIONS.map(|count| ran(command, 0, (count, "auto")));
+    let all = |ran: Ran| ran.nanos.values().sum::<u64>() as f64;
+    numbers.put("edge-nanos.send", (all(many?) - all(few?)) / messages);
+    for rate in [&[0_u32][..], rates].concat() {
+        let [few, many] = ITERATIONS.map(|count| ran(command, rate, (count, "never")));
+        let (few, many) = (few?, many?);
+        let suffix = if rate == 0 { String::new() } else { format!("-{rate}") };
+        for role in ["computation", "accumulator"] {
+            let of = |ran: &Ran| ran.nanos.get(role).copied().unwrap_or(0) as f64;
+            let nanos = (of(&many) - of(&few)) / messages;
+            println!("{rate:>3} Gb/s route send, {role} threads: {nanos:.2} ns a message");
+            numbers.put(&format!("route.{role}{suffix}"), nanos);
+        }
+        if rate > 0 {
+            let bits = (many.sent - few.sent) as f64 * 8.0;
+            let share = 100.0 * bits / ((many.seconds - few.seconds) * f64::from(rate) * 1e9);
+            println!("{rate:>3} Gb/s PageRank by route send over TCP: {share:.1} % of the link");
+            numbers.put(&format!("link.route-tcp-{rate}"), share);
+        }
+        // What is measured stays, if a later run fails.
+        numbers.write()?;
     }
     Ok(())
 }
 
-/// A run of `iterations` iterations.
-fn ran(command: &str, rate: u32, iterations: u32) -> io::Result<Ran> {
+/// A run of as many iterations, whose updates are combined so.
+fn ran(command: &str, rate: u32, (iterations, combine): (u32, &str)) -> io::Result<Ran> {
     let cable = Cable::new(1000 * rate)?;
     let folder = std::env::temp_dir().join(format!("welter-route-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
@@ -65,7 +74,8 @@ fn ran(command: &str, rate: u32, iterations: u32) -> io::Result<Ran> {
     for rank in 0..2 {
         let mut machine = cable.at(rank, command);
         machine.args(["run", "pagerank", GRAPH, "--iterations", &iterations.to_string(), "-q"]);
-        machine.args(["--route", "send", "--insecure-trusted-network", "--scratch"]).arg(&folder);
+        machine.args(["--route", "send", "--combine", combine]);
+        machine.args(["--insecure-trusted-network", "--scratch"]).arg(&folder);
         machine.arg("--cluster").arg(format!("static:{}", peers.display()));
         machine.args(["--rank", &rank.to_string(), "-o"]).arg(folder.join("out.npy"));
         machines.push(machine.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn()?);

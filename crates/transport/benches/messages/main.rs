@@ -14,6 +14,7 @@ mod measure;
 #[path = "../shared/numbers.rs"]
 mod numbers;
 mod pipe;
+mod roles;
 
 use measure::{Cost, measured};
 use numbers::Numbers;
@@ -72,6 +73,8 @@ fn main() -> Result<(), LaneError> {
     let all = Overheads { copies: true, locks: true, queues: true };
     // But interrupts.
     table.row("all", &mut Lanes::new(tx, rx, all));
+
+    roles::measure(&random_targets(2 * whole.messages(8)), &mut numbers)?;
 
     println!("\ngeneration, millions of messages a second and core (singly, in runs of a tile)");
     for destinations in [1, 4, 16, 64] {

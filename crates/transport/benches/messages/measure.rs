@@ -5,10 +5,10 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::pipe::{Pipe, Sums};
 
 /// Repetitions, of which the least is taken: others work on the same cores.
-const REPETITIONS: usize = 7;
+pub(crate) const REPETITIONS: usize = 7;
 
 /// Messages that each of them sends.
-const MESSAGES: usize = 4 << 20;
+pub(crate) const MESSAGES: usize = 4 << 20;
 
 /// Nanoseconds a message.
 #[derive(Clone, Copy, Debug)]
