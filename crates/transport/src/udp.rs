@@ -4,11 +4,13 @@
 //! one run of bytes (GRO), so that a call is made for 64 KiB and not for 1,400 bytes. Where a
 //! kernel cannot cut, a call is made for each datagram; the other needs nothing.
 //!
-//! Each thread has a socket, therefore a port, of its own: clouds limit a flow, and network cards
-//! spread flows over receive queues.
+//! Each thread has a socket, therefore a port, of its own, and may have more to send from: clouds
+//! limit a flow, and network cards spread flows over receive queues. Buckets leave by them in
+//! turns, and say themselves whose they are; all that comes, comes to the first one.
 //!
 //! **Invariant:** datagrams are of the size of a segment, whatever the kernel can do. Tested by
-//! `segments_are_datagrams`.
+//! `segments_are_datagrams`. **Invariant:** all source ports have as many buckets. Tested by
+//! `buckets_leave_by_all_source_ports_in_turns`.
 
 use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
@@ -20,10 +22,17 @@ use crate::datagrams::{Came, Datagrams};
 /// Bytes that the kernel is asked to keep for a socket in each direction.
 const SOCKET_BYTES: usize = 4 << 20;
 
-/// The socket of one thread.
+/// Bytes that are kept for a socket at which nothing is to come: the least that a kernel grants.
+const UNREAD_BYTES: usize = 1 << 12;
+
+/// The sockets of one thread.
 pub struct Udp {
     socket: UdpSocket,
     state: UdpSocketState,
+    /// Sockets that only send, each from a port of its own.
+    senders: Vec<(UdpSocket, UdpSocketState)>,
+    /// Number of the socket that the next bucket leaves by: 0 is the first one.
+    turn: usize,
     peers: Vec<SocketAddr>,
     /// Whether the kernel cuts buckets into datagrams.
     cuts: bool,
@@ -41,10 +50,26 @@ impl Udp {
         state.set_send_buffer_size((&socket).into(), SOCKET_BYTES)?;
         state.set_recv_buffer_size((&socket).into(), SOCKET_BYTES)?;
         let cuts = state.max_gso_segments() > 1;
-        Ok(Self { socket, state, peers: Vec::new(), cuts })
+        Ok(Self { socket, state, senders: Vec::new(), turn: 0, peers: Vec::new(), cuts })
     }
 
-    /// Address of the socket.
+    /// Adds ports to send from, until there are `ports`. The first one is among them.
+    ///
+    /// # Errors
+    /// If no more can be had.
+    pub fn with_source_ports(mut self, ports: usize) -> io::Result<Self> {
+        let address = SocketAddr::new(self.address()?.ip(), 0);
+        for _ in self.senders.len() + 1..ports {
+            let socket = UdpSocket::bind(address)?;
+            let state = UdpSocketState::new((&socket).into())?;
+            state.set_send_buffer_size((&socket).into(), SOCKET_BYTES)?;
+            state.set_recv_buffer_size((&socket).into(), UNREAD_BYTES)?;
+            self.senders.push((socket, state));
+        }
+        Ok(self)
+    }
+
+    /// Address at which datagrams come.
     ///
     /// # Errors
     /// If the system does not say.
@@ -61,7 +86,10 @@ impl Udp {
         let destination = self.peers[to];
         let transmit =
             Transmit { destination, ecn: None, contents, segment_size: segment, src_ip: None };
-        match self.state.try_send((&self.socket).into(), &transmit) {
+        let sender = self.turn.checked_sub(1).and_then(|number| self.senders.get(number));
+        let (socket, state) =
+            sender.map_or((&self.socket, &self.state), |(socket, state)| (socket, state));
+        match state.try_send(socket.into(), &transmit) {
             Ok(()) => Ok(true),
             Err(error) if has_no_room(&error) => Ok(false),
             // A peer that is not there (yet, or any more) is silent; so is a way to it.
@@ -74,6 +102,7 @@ impl Udp {
 impl Datagrams for Udp {
     fn send(&mut self, to: usize, image: &[u8], segment_bytes: usize) -> io::Result<bool> {
         let segments = image.len().div_ceil(segment_bytes);
+        self.turn = (self.turn + 1) % (self.senders.len() + 1);
         if segments == 1 {
             return self.try_send(to, image, None);
         }
@@ -128,7 +157,29 @@ fn is_of_peer(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
     use std::time::{Duration, Instant};
+
+    #[test]
+    fn buckets_leave_by_all_source_ports_in_turns() {
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let to = UdpSocket::bind(any).unwrap();
+        to.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        for cuts in [true, false] {
+            let mut from = Udp::bind(any).unwrap().with_source_ports(4).unwrap();
+            from.set_peers(vec![to.local_addr().unwrap()]);
+            from.cuts &= cuts;
+            (0..8).for_each(|_| assert!(from.send(0, &[1; 3000], 1408).unwrap()));
+            // Three datagrams of each bucket.
+            let mut by_port = BTreeMap::new();
+            for _ in 0..24 {
+                let (_, from) = to.recv_from(&mut [0; 2000]).unwrap();
+                *by_port.entry(from.port()).or_insert(0) += 1;
+            }
+            assert!(by_port.values().eq(&[6; 4]), "{by_port:?}");
+            assert!(by_port.contains_key(&from.address().unwrap().port()));
+        }
+    }
 
     #[test]
     fn segments_are_datagrams() {

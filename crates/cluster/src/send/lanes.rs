@@ -31,6 +31,16 @@ use super::error::Stop;
 use super::position::{BUCKETS_OF_DATAGRAMS, MachinePosition};
 use super::{Settings, Transport};
 
+/// Source ports of a pair of machines, at least: clouds limit each, and cards spread by them.
+const SOURCE_PORTS: usize = 8;
+
+/// Source ports of a computation thread, of which each pair of machines has `sub_ranges`, each with
+/// as many accumulator threads to send to.
+fn source_ports(place: MachinePosition, at: IpAddr) -> usize {
+    // A computer has no limit for itself.
+    if at.is_loopback() { 1 } else { SOURCE_PORTS.div_ceil(place.sub_ranges * place.sub_ranges) }
+}
+
 /// Buckets of a ring.
 pub(super) const BUCKETS: usize = 4;
 
@@ -105,8 +115,11 @@ impl Open {
                 Ok((Self::Tcp(listener), vec![port.into()]))
             }
             Transport::Udp => {
-                let sockets = |_| (0..place.sub_ranges).map(bind).collect::<Result<Vec<_>, _>>();
-                let (computing, folding) = (sockets(0)?, sockets(1)?);
+                let folding = (0..place.sub_ranges).map(bind).collect::<Result<Vec<_>, _>>()?;
+                let ports = source_ports(place, site.at);
+                let sending = |thread| bind(thread)?.with_source_ports(ports);
+                let computing = (0..place.sub_ranges).map(sending);
+                let computing = computing.collect::<Result<Vec<_>, _>>()?;
                 let ports = computing.iter().chain(&folding);
                 let ports = ports.map(|socket| Ok(socket.address()?.port().into()));
                 let ports = ports.collect::<std::io::Result<_>>()?;
@@ -441,5 +454,19 @@ impl RxLane for Rx {
             Inward::Dpdk(lanes) => RxLane::poll(&mut **lanes, fold),
         };
         others.map(|others| own + others)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_have_several_ports_to_send_from() {
+        let ports = |sub_ranges, at: [u8; 4]| {
+            source_ports(MachinePosition { rank: 0, machines: 2, sub_ranges }, at.into())
+        };
+        assert_eq!([1, 2, 3, 16].map(|sub_ranges| ports(sub_ranges, [10, 0, 0, 1])), [8, 2, 1, 1]);
+        assert_eq!(ports(1, [127, 0, 0, 1]), 1);
     }
 }

@@ -102,7 +102,10 @@ fn udp_lanes(
     layout: Layout,
     protection: Protection,
 ) -> (Vec<Endpoint<Udp>>, Vec<Endpoint<Udp>>) {
-    let bind = |_| Udp::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let bind = |_| {
+        let socket = Udp::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        socket.with_source_ports(3).unwrap()
+    };
     let senders: Vec<Udp> = (0..sources).map(bind).collect();
     let receivers: Vec<Udp> = (0..sinks).map(bind).collect();
     let addresses = |sockets: &[Udp]| -> Vec<_> {
