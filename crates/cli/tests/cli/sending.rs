@@ -79,13 +79,17 @@ pub(crate) fn a_second_fold_is_found(sandbox: &Sandbox, options: &str) {
 fn messages_have_the_answers_of_one_process() {
     let sandbox = Sandbox::new();
     write_tables(&sandbox);
-    let lanes = ["tcp", "udp", "shared"];
+    let lanes = ["tcp", "shared", "udp"];
     for (number, case) in CASES.iter().enumerate() {
-        let (machines, transport) = (2 + number % 3, lanes[number % lanes.len()]);
-        // Edges of every other one are read from the disk in each iteration.
-        let memory = ["", "--edge-memory 0"][number / lanes.len() % 2];
-        let options = format!("--cluster local:{machines} --transport {transport} {memory}");
-        answers(&sandbox, case, (&options, ""));
+        // Over UDP all programs have faults, below.
+        let count = if number % 3 == 0 { 3 } else { 2 };
+        for (at, transport) in lanes.iter().enumerate().take(count) {
+            let machines = 2 + (number + at) % 3;
+            // Edges of every other one are read from the disk in each iteration.
+            let memory = ["", "--edge-memory 0"][(number + at) % 2];
+            let options = format!("--cluster local:{machines} --transport {transport} {memory}");
+            answers(&sandbox, case, (&options, ""));
+        }
     }
     let files = ["priors.csv", "ratings.mtx", "some.csv"];
     assert_eq!(sandbox.files(), files, "machines leave nothing");
