@@ -62,9 +62,11 @@ fn twitter(threads: (Roles, Costs), gigabits: f64) -> IterationFigures {
     pass(TWITTER.edges, TWITTER.machines, threads, gigabits)
 }
 
+/// Rates of links, gigabits a second.
+const RATES: [f64; 4] = [1.0, 10.0, 40.0, 100.0];
+
 /// Links of several rates.
 fn links(measured: &Measured) -> Figure {
-    const RATES: [f64; 4] = [1.0, 10.0, 40.0, 100.0];
     let passed = |threads| RATES.map(|rate| twitter(threads, rate));
     let ours = passed((Roles::PAPER, measured.lanes("memif-1408")));
     let queues = passed((GPS, measured.queues()));
@@ -78,10 +80,6 @@ fn links(measured: &Measured) -> Figure {
     let real = |name: &str, of: &str| {
         let at = |rate: f64| measured.of(&format!("link.{of}-{rate}"));
         Series::new(name, RATES.map(at).into())
-    };
-    let role = |name: &str, of: &str| {
-        let at = |rate: f64| measured.of(&format!("route.{of}-{rate}"));
-        Series::new(name, RATES.map(at).into()).not_drawn()
     };
     let speedup = (0..4).map(|tick| queues[tick].seconds / ours[tick].seconds).collect();
     let own_costs =
@@ -102,12 +100,13 @@ fn links(measured: &Measured) -> Figure {
             real("UDP lanes, measured", "udp"),
             real("UDP lanes, sealed, measured", "udp-sealed"),
             real("PageRank by route send over TCP, measured", "route-tcp"),
-            role("computation threads of route send, ns a message", "computation"),
-            role("accumulator threads of route send, ns a message", "accumulator"),
             about(Series::new("times as fast as queues a vertex", speedup), [2.1, 12.7, 25.3])
                 .beside("2.1, 12.7, 25.3 times GPS")
                 .not_drawn(),
-        ],
+        ]
+        .into_iter()
+        .chain(route_over_links(measured))
+        .collect(),
         paper: "PageRank of Twitter-2010 on 24 machines uses 98, 96 and 95 % of links of 1, 10 and \
                 40 Gb/s, GPS 45, 4.6 and 1.2 %.",
         notes: "Modelled rows are an iteration on 24 machines whose threads (6 workers, 4 senders, \
@@ -121,6 +120,21 @@ fn links(measured: &Measured) -> Figure {
                 packet over memif costs 9 ns a message, one of 8 KiB 1.6: ours come from \
                 packets, whose ends hand a packet to each other.",
     }
+}
+
+/// Route `send` over links of these rates: beside bare lanes, and its processor time by role.
+fn route_over_links(measured: &Measured) -> [Series; 3] {
+    let row =
+        |name: &str, of: &dyn Fn(f64) -> f64| Series::new(name, RATES.map(of).into()).not_drawn();
+    let link = |of: &str, rate: f64| measured.of(&format!("link.{of}-{rate}"));
+    let role = |of: &str, rate: f64| measured.of(&format!("route.{of}-{rate}"));
+    [
+        row("route send by what TCP lanes use, %", &|rate| {
+            100.0 * link("route-tcp", rate) / link("tcp", rate)
+        }),
+        row("computation threads, ns a message", &|rate| role("computation", rate)),
+        row("accumulator threads, ns a message", &|rate| role("accumulator", rate)),
+    ]
 }
 
 /// Numbers of threads.

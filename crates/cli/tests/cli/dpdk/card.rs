@@ -81,7 +81,7 @@ fn has_checkpoint(sandbox: &Sandbox) -> bool {
     names.any(|name| name.to_string_lossy().starts_with(|first: char| first.is_ascii_digit()))
 }
 
-/// The others go on with the cards that they have closed and opened again.
+/// The others continue, by cards that they have closed and opened again.
 #[test]
 fn a_computer_with_a_card_that_is_lost_comes_again() {
     let Some((net, sandbox)) = in_networks() else { return };
