@@ -71,11 +71,22 @@ impl Bin {
         (&self.targets[..self.count], &self.records[..self.count * self.width])
     }
 
-    /// Has room for `records` records at least.
+    /// Has room for `records` records at least, and for more where it has to grow.
     fn grow(&mut self, records: usize) {
-        let room = records.max(2 * self.targets.len()).max(ROOM_LEAST);
-        self.targets.resize(room, 0);
-        self.records.resize(room * self.width);
+        self.reserve(records.max(2 * self.targets.len()).max(ROOM_LEAST));
+    }
+
+    /// Has room for `records` records at least.
+    pub(crate) fn reserve(&mut self, records: usize) {
+        if records > self.targets.len() {
+            self.targets.resize(records, 0);
+            self.records.resize(records * self.width);
+        }
+    }
+
+    /// Bytes of its room.
+    pub(crate) fn room_bytes(&self) -> usize {
+        size_of_val(&self.targets[..]) + self.records.len()
     }
 
     /// Adds a record that stands for one update.

@@ -12,9 +12,7 @@
 //! partition are.
 
 use welter_engine::EngineError;
-use welter_engine::chunks::{
-    Column, DecodeBuffers, Kernel, VertexTotals, apply, gather_extended, group, init,
-};
+use welter_engine::chunks::{Column, DecodeBuffers, Kernel, VertexTotals, apply, init};
 use welter_model::program::Next;
 use welter_protocol::ids::{Bytes, Phase, Step};
 use welter_protocol::{Outcome, Payload, Work};
@@ -23,7 +21,9 @@ use crate::bins::{Bin, Combiner};
 use crate::degrees::degrees;
 use crate::ingest::Ingest;
 use crate::input::Input;
+use crate::kept_updates::KeptUpdates;
 use crate::partitioning::Partitioning;
+use crate::scratch::Scratch;
 use crate::vertices::{LoadedColumns, VertexSet, vertex_bytes};
 use crate::{BufferedUpdates, Worker, other};
 
@@ -43,8 +43,8 @@ pub struct KernelWorker {
     pub(crate) sources: VertexSet,
     pub(crate) accums: Column,
     /// Updates for the open partition that were received, of a program whose accumulators are not
-    /// merged.
-    pub(crate) kept_updates: Bin,
+    /// merged; those that were scattered, of an extended program.
+    pub(crate) kept_updates: KeptUpdates,
     /// Updates that were scattered, by partition.
     pub(crate) bins: Vec<Bin>,
     pub(crate) combiner: Combiner,
@@ -86,7 +86,7 @@ impl KernelWorker {
             source: 0,
             sources: VertexSet::default(),
             accums: Column::default(),
-            kept_updates: Bin::new(shape.update),
+            kept_updates: KeptUpdates::new(shape.update),
             bins: (0..bins).map(|_| Bin::new(shape.record())).collect(),
             combiner: Combiner::default(),
             states: Column::default(),
@@ -95,6 +95,12 @@ impl KernelWorker {
             looked_at: 0,
             kernel,
         })
+    }
+
+    /// Bytes of memory that kept updates took until now, at most, where they are bounded and were
+    /// beyond that bound.
+    pub fn kept_bytes_peak(&self) -> u64 {
+        self.kept_updates.peak_bytes()
     }
 
     /// Bytes of a vertex on storage.
@@ -120,7 +126,7 @@ impl KernelWorker {
         vertices: &[Payload],
         control: &[u8],
     ) -> Result<Outcome, EngineError> {
-        let Self { kernel, cut, own, accums, last, .. } = self;
+        let Self { kernel, cut, own, accums, kept_updates, last, .. } = self;
         let (shape, count) = (*kernel.shape(), cut.vertices(partition));
         let (total, _) = self::total(kernel, control)?;
         last.copy_from_slice(total);
@@ -132,6 +138,7 @@ impl KernelWorker {
         own.load(kernel, vertices, count, wanted)?;
         accums.resize(if step.phase == Phase::Scatter { 0 } else { count * shape.accum });
         kernel.clear(accums);
+        kept_updates.begin(count)?;
         self.looked_at = own.active.len() as u64;
         (self.step, self.partition) = (step, partition);
         Ok(Outcome::Opened)
@@ -160,22 +167,21 @@ impl KernelWorker {
     }
 
     fn apply(&mut self) -> Result<Outcome, EngineError> {
-        let (_, at) = self.updates_for(self.partition);
+        let at = self.updates_for(self.partition);
         let Self { kernel, own, accums, kept_updates, last, looked_at, .. } = self;
-        let (targets, updates) = kept_updates.records();
         let count = own.count(kernel) as u64;
         *looked_at = count;
         match &*kernel {
             Kernel::Extended(kernel) => {
-                *looked_at += targets.len() as u64;
-                gather_extended(kernel, (at, targets, updates), accums)?;
+                *looked_at += kept_updates.len();
+                kept_updates.gather_extended(at, kernel, accums)?;
             }
             Kernel::Fold(kernel) if !kernel.shape().capabilities.combines => {
-                group(kernel, (at, targets, updates), &own.values, accums)?;
+                kept_updates.gather(at, kernel, &own.values, accums)?;
             }
             Kernel::Fold(_) => {}
         }
-        kept_updates.clear();
+        kept_updates.clear()?;
         let made = apply(kernel, last, accums, own.columns(kernel));
         Ok(self.made(&made))
     }
@@ -207,7 +213,7 @@ impl Worker for KernelWorker {
         self.looked_at = 0;
         if matches!(work, Work::Open { .. } | Work::Ingest { first: true }) {
             // Of an epoch that has ended, perhaps, which a split or an input would wait beside.
-            self.kept_updates.clear();
+            self.kept_updates.clear()?;
             self.bins.iter_mut().for_each(Bin::clear);
         }
         if let Some(outcome) = self.ingest.splits(work, &mut self.looked_at)? {
@@ -226,6 +232,12 @@ impl Worker for KernelWorker {
             Work::Merge(payload) => self.merge(payload),
             Work::Apply => self.apply(),
             Work::Decide { iterations, totals, .. } => self.decide(*iterations, totals),
+        }
+    }
+
+    fn keep_at_most(&mut self, updates_max: u64, scratch: Box<dyn Scratch>) {
+        if updates_max < u64::MAX {
+            self.kept_updates.keep_at_most(updates_max, scratch);
         }
     }
 

@@ -9,14 +9,14 @@
 //! | ingest, split | `ingest`: edges are binned into chunks of cells, and counted (`degrees`) |
 //! | bounds of partitions, before that | [`weigh`] |
 //! | init, open, turn, apply, decide | [`KernelWorker`], `vertices` |
-//! | stream, flush, merge, hand over | [`KernelWorker`], `bins` |
+//! | stream, flush, merge, hand over | [`KernelWorker`], `bins`, `kept_updates` |
 //! | all of these, of programs that contract | [`ContractWorker`], `edge_bins` |
 //!
 //! [`TriangleWorker`] does all of it for programs over triangles, but for the ingest.
 //!
 //! Nothing here knows a file, socket, clock or thread, which machine sends what, or what a right
-//! answer is: how edges are read is the host's [`Input`], and oracles and planted bugs are the
-//! simulator's.
+//! answer is: how edges are read is the host's [`Input`], where bytes lie that have no room in
+//! memory its [`Scratch`], and oracles and planted bugs are the simulator's.
 //!
 //! Invariants:
 //! - A worker that does again what it did comes to the same bytes: there is no order here but that
@@ -33,8 +33,10 @@ mod degrees;
 mod edge_bins;
 mod ingest;
 mod input;
+mod kept_updates;
 mod kernel_worker;
 pub mod partitioning;
+mod scratch;
 mod triangles;
 mod updates;
 mod vertices;
@@ -45,8 +47,10 @@ use welter_protocol::{Outcome, Work};
 
 pub use contract_worker::ContractWorker;
 pub use input::{Input, InputEdge, Listed};
+pub use kept_updates::kept_bytes;
 pub use kernel_worker::KernelWorker;
 pub use partitioning::Partitioning;
+pub use scratch::{MemoryScratch, Scratch};
 pub use triangles::TriangleWorker;
 pub use weighing::weigh;
 
@@ -58,6 +62,10 @@ pub trait Worker: Send {
     /// When a payload is not what was written for what it was pulled for, the input cannot be read,
     /// or memory runs out.
     fn work(&mut self, work: &Work) -> Result<Outcome, EngineError>;
+
+    /// Keeps up to this number of updates of a partition in memory, of a program whose updates are
+    /// not merged ([`u64::MAX`]: all), and others in `scratch`. Of no effect on other programs.
+    fn keep_at_most(&mut self, _updates_max: u64, _scratch: Box<dyn Scratch>) {}
 
     /// Number of records that the last piece of work looked at.
     fn looked_at(&self) -> u64;

@@ -38,14 +38,21 @@ impl KernelWorker {
     /// Folds edges of the cell at work into accumulators.
     fn fold(&mut self, kernel: &FoldKernel, payload: &[u8]) -> Result<Outcome, EngineError> {
         let cell = Cell { partition: self.partition, source: Some(self.source) };
-        let cell = self.cut.chunk_cell(self.graph, cell, 0);
+        let (cell, at) =
+            (self.cut.chunk_cell(self.graph, cell, 0), self.updates_for(self.partition));
         let Self { sources: set, accums, kept_updates, scratch, .. } = self;
         let pulled = cell.open(payload)?;
         if kernel.shape().capabilities.combines {
             pulled.fold(kernel, sources(kernel, set), accums, scratch)?;
         } else {
-            let put = |targets: &[u32], updates: &[u8]| kept_updates.extend(targets, updates);
+            let mut kept = Ok(());
+            let put = |targets: &[u32], updates: &[u8]| {
+                if kept.is_ok() {
+                    kept = kept_updates.extend(at, targets, updates);
+                }
+            };
             pulled.scatter(kernel, sources(kernel, set), scratch, put)?;
+            kept?;
         }
         self.looked_at = pulled.edges();
         Ok(streamed(0, Vec::new()))
@@ -96,10 +103,19 @@ impl KernelWorker {
         let (pulled, held) = states(kernel.shape().state, &cell, payload)?;
         self.states.clear();
         self.states.extend(held);
+        let (at, is_fold) = (self.updates_for(self.partition), self.step.phase == Phase::Fold);
         let Self { sources, own, states, kept_updates, scratch, .. } = self;
         let ends = [&sources.signals[..], &own.signals[..]];
-        let put = |targets: &[u32], updates: &[u8]| kept_updates.extend(targets, updates);
+        let mut kept = Ok(());
+        let put = |targets: &[u32], updates: &[u8]| {
+            if !is_fold {
+                kept_updates.list().extend(targets, updates);
+            } else if kept.is_ok() {
+                kept = kept_updates.extend(at, targets, updates);
+            }
+        };
         pulled.extend(kernel, ends, states, scratch, put)?;
+        kept?;
         let made = pulled.edges();
         self.looked_at = made;
         let rewritten = with_states(&payload[..pulled.bytes()], &self.states).into();
@@ -108,7 +124,7 @@ impl KernelWorker {
         if self.step.phase == Phase::Fold {
             return Ok(Outcome::Streamed { made: 0, gathered, rewritten, filled });
         }
-        if self.kept_updates.is_full(self.cut.chunk_records) {
+        if self.kept_updates.list().is_full(self.cut.chunk_records) {
             filled = self.flush();
         }
         Ok(Outcome::Streamed { made, gathered, rewritten, filled })
@@ -123,7 +139,7 @@ impl KernelWorker {
     pub(crate) fn flush(&mut self) -> Vec<Filled> {
         let (graph, at) = self.updates_for(self.partition);
         match &self.kernel {
-            Kernel::Extended(_) => self.kept_updates.take((graph, at)).into_iter().collect(),
+            Kernel::Extended(_) => self.kept_updates.list().take((graph, at)).into_iter().collect(),
             Kernel::Fold(kernel) => {
                 let Self { cut, bins, combiner, .. } = self;
                 let combines = cut.combines && kernel.shape().capabilities.combines;
@@ -147,7 +163,7 @@ impl KernelWorker {
             Kernel::Fold(kernel) if shape.capabilities.combines => {
                 gather(kernel, &records, &mut self.accums)?;
             }
-            _ => self.kept_updates.extend(records.targets, records.accums),
+            _ => self.kept_updates.extend(at, records.targets, records.accums)?,
         }
         Ok(records)
     }
@@ -174,7 +190,11 @@ impl KernelWorker {
             Kernel::Fold(kernel) if kernel.shape().capabilities.combines => {
                 Ok(touched(kernel, at, &mut self.accums)?.into())
             }
-            _ => Ok(self.kept_updates.chunk(at).into()),
+            _ => {
+                let payload = self.kept_updates.chunk(at)?.into();
+                self.kept_updates.clear()?;
+                Ok(payload)
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use welter_algorithms::bp::Potential;
 use welter_algorithms::spmv::Vector;
-use welter_algorithms::{Bfs, Cdlp, LocalContraction, Spmv, SumProduct};
+use welter_algorithms::{Bfs, Cdlp, ForestLabels, LocalContraction, Spmv, SumProduct};
 use welter_engine::chunks::{ExtendedKernel, FoldKernel, Kernel};
 use welter_model::edges::Reading;
 use welter_model::group::Grouped;
@@ -19,7 +19,9 @@ use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
 use welter_testing::interpreter::{interpret, interpret_extended};
 use welter_testing::reading::read_as;
-use welter_worker::{ContractWorker, InputEdge, KernelWorker, Listed, Partitioning, Worker};
+use welter_worker::{
+    ContractWorker, InputEdge, KernelWorker, Listed, MemoryScratch, Partitioning, Worker,
+};
 
 const GRAPH: u64 = 7;
 const VERTICES: usize = 42;
@@ -208,7 +210,15 @@ impl Cluster {
 
 /// The bytes of all values that a program comes to.
 fn run(graph: &Graph, kernel: &Kernel, route: Route) -> Vec<u8> {
+    run_within(u64::MAX, graph, kernel, route)
+}
+
+/// As [`run`], on machines that keep this number of updates in memory.
+fn run_within(updates_max: u64, graph: &Graph, kernel: &Kernel, route: Route) -> Vec<u8> {
     let mut cluster = Cluster::begin(graph, kernel, route);
+    for worker in &mut cluster.workers {
+        worker.keep_at_most(updates_max, Box::new(MemoryScratch::default()));
+    }
     let mut iterations = 0;
     while let Some(control) = cluster.decide(iterations) {
         match route {
@@ -264,6 +274,33 @@ fn answers_are_those_of_the_interpreter_on_both_routes() {
         let kernel = Kernel::Extended(ExtendedKernel::of(Arc::new(beliefs)));
         let found = run(&both, &kernel, route);
         assert_near(&numbers(&expected), &numbers(&found), "states of edges");
+    }
+}
+
+#[test]
+fn answers_do_not_depend_on_how_many_updates_are_kept() {
+    let both = read_as(&graph(), Reading { undirected: true, ..Reading::default() });
+    let labels = Grouped(Cdlp::new(3));
+    let expected = interpret(&both, &labels).bits();
+    let grouped = Kernel::Fold(FoldKernel::of(Arc::new(labels)));
+    let potential = Potential::<2>::coupled(0.6).unwrap();
+    let beliefs = SumProduct::<2, 1>::new(potential, 3, 0.0).unwrap();
+    let near = interpret_extended(&both, &beliefs).bits();
+    let extended = Kernel::Extended(ExtendedKernel::of(Arc::new(beliefs)));
+    let forest = ForestLabels::default();
+    let trees = interpret(&both, &forest).bits();
+    let knowing = Kernel::Fold(FoldKernel::of(Arc::new(forest)));
+    // As many as the hub has, and a few.
+    let most = both.pairs.iter().filter(|[_, target]| *target == 5).count() as u64;
+    for route in [Route::Fold, Route::Spill] {
+        let found = run_within(most.next_power_of_two(), &both, &grouped, route);
+        assert_eq!(found, expected, "groups, {route:?}");
+        for most in [1, 8] {
+            let found = run_within(most, &both, &extended, route);
+            assert_near(&numbers(&near), &numbers(&found), "states of edges");
+            let found = run_within(most, &both, &knowing, route);
+            assert_eq!(found, trees, "accumulators that know whom they are of, {route:?}");
+        }
     }
 }
 
