@@ -41,7 +41,7 @@ use crate::carrying;
 use crate::config::Handover;
 use crate::context::Context;
 use crate::counters::Path;
-use crate::ids::{Block, BlockName, Cell, Phase, Rank, Step, Time};
+use crate::ids::{Block, BlockName, Phase, Rank, Step, Time};
 use crate::ingest::Ingest;
 use crate::messages::{Begin, Message, PartitionOutcome, Pull, Stock};
 use crate::payload::Payload;
@@ -73,6 +73,8 @@ pub(crate) struct ComputationEngine {
     placing: BTreeMap<BlockName, (Block, Payload)>,
     worked: Worked,
     made: Vec<PartitionOutcome>,
+    /// Bytes of the vertex sets that it made last, by partition: of vertices with what they hold.
+    set_bytes: BTreeMap<u32, u64>,
     window: Window,
     pub(crate) clock: Clock,
 }
@@ -95,6 +97,7 @@ impl ComputationEngine {
             placing: BTreeMap::new(),
             worked: Worked::default(),
             made: Vec::new(),
+            set_bytes: BTreeMap::new(),
             window: Window::new(cx.config.width, cx.machines(), cx.config.depth),
             clock: Clock::default(),
         }
@@ -463,26 +466,6 @@ impl ComputationEngine {
             None => pulls.none(cx, from),
         }
         self.advance(cx);
-    }
-
-    /// A directory has said who has a chunk.
-    pub(crate) fn found(
-        &mut self,
-        cx: &mut Context,
-        (step, cell): (Step, Cell),
-        engine: Option<Rank>,
-    ) {
-        let at_work = self.step() == Some(step);
-        let Some(task) = &mut self.task else { return };
-        let ahead = task.ahead.iter().find(|ahead| Some(ahead.source) == cell.source);
-        let active = match ahead {
-            Some(ahead) if task.cell() != cell => ahead.active,
-            _ => task.active,
-        };
-        if at_work && let Some(pulls) = task.pulls_of(cell) {
-            pulls.found(cx, engine, (step, cell, active));
-            self.advance(cx);
-        }
     }
 
     pub(crate) fn degrees(

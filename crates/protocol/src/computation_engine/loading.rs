@@ -42,7 +42,7 @@ use crate::checkpoint::vertices;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::holders::Holders;
-use crate::ids::{BlockName, Cell, Kind, Phase, Step};
+use crate::ids::{BlockName, Cell, Kind, Phase, Rank, Step};
 use crate::messages::Message;
 use crate::payload::Payload;
 use crate::placement::{Placement, vertex_engine};
@@ -206,6 +206,26 @@ impl ComputationEngine {
             next.loads = true;
             let source = next.source;
             self.load(cx, source);
+        }
+    }
+
+    /// A directory has said who has a chunk.
+    pub(crate) fn found(
+        &mut self,
+        cx: &mut Context,
+        (step, cell): (Step, Cell),
+        engine: Option<Rank>,
+    ) {
+        let at_work = self.step() == Some(step);
+        let Some(task) = &mut self.task else { return };
+        let ahead = task.ahead.iter().find(|ahead| Some(ahead.source) == cell.source);
+        let active = match ahead {
+            Some(ahead) if task.cell() != cell => ahead.active,
+            _ => task.active,
+        };
+        if at_work && let Some(pulls) = task.pulls_of(cell) {
+            pulls.found(cx, engine, (step, cell, active));
+            self.advance(cx);
         }
     }
 

@@ -70,7 +70,8 @@ impl ComputationEngine {
         }
         let mut accepted = false;
         if self.step() == Some(step) {
-            let bytes = copied_bytes(cx, (step.phase, partition), &left);
+            let made = self.set_bytes.get(&partition).copied();
+            let bytes = copied_bytes(cx, (step.phase, partition), &left, made);
             if let Some(owned) = self.owned.get_mut(&partition) {
                 let remaining = owned.remaining(cx, left.bytes);
                 accepted = owned.propose(cx, from, remaining, bytes);
@@ -161,11 +162,19 @@ impl ComputationEngine {
 /// V = bytes of a vertex * (|partition| + (sources of the cells that are left) / (these cells))
 /// ```
 ///
+/// Vertices of programs that carry updates hold more than others, rows of neighbours for instance:
+/// there the set of the partition has the bytes that its master made last, where these are more.
+///
 /// The vertex set of the partition it loads, or hands over as accumulators. Where edges lie by
 /// cells it loads the signals of a cell's sources too, those of one cell: cells that are left are
 /// begun by one engine or the other, so signals of further ones are not more than without help. (A
 /// split of edges looks at no vertex.)
-fn copied_bytes(cx: &Context, (phase, partition): (Phase, u32), left: &Remaining) -> u64 {
+fn copied_bytes(
+    cx: &Context,
+    (phase, partition): (Phase, u32),
+    left: &Remaining,
+    made: Option<u64>,
+) -> u64 {
     if phase == Phase::Split {
         return 0;
     }
@@ -174,7 +183,9 @@ fn copied_bytes(cx: &Context, (phase, partition): (Phase, u32), left: &Remaining
     let mean = cx.config.partitions.vertices() / u64::from(cx.config.partitions.count());
     let of_a_cell = left.sources.checked_div(left.cells).unwrap_or(mean);
     let signals = if by_cells(&cx.config, phase) { of_a_cell } else { 0 };
-    (range.end - range.start + signals) * cx.config.vertex_bytes
+    let held = made.filter(|_| cx.config.carries).unwrap_or(0);
+    let set = held.max((range.end - range.start) * cx.config.vertex_bytes);
+    set + signals * cx.config.vertex_bytes
 }
 
 #[cfg(test)]
@@ -243,6 +254,23 @@ mod tests {
         engine.begin(&mut cx, begin(step, 1));
         engine.proposal(&mut cx, 1, (step, 0), left);
         answers(&mut cx) == [true]
+    }
+
+    #[test]
+    fn help_costs_the_rows_that_vertices_hold() {
+        let step = |iteration| Step { iteration, phase: Phase::Gather };
+        for (carries, set) in [(false, 32 * 8), (true, 1000)] {
+            let takes = |bytes: u64| {
+                let mut cx = Context::new(Arc::new(Config { carries, ..of_two() }), 0, 1);
+                let mut engine = ComputationEngine::new(&cx);
+                let rows = [600, 400].map(|bytes| Payload::from(vec![0_u8; bytes]));
+                engine.store_vertices(&mut cx, step(0), 0, rows.to_vec());
+                engine.begin(&mut cx, begin(step(1), 1));
+                engine.proposal(&mut cx, 1, (step(1), 0), left(bytes / 2, 1));
+                answers(&mut cx) == [true]
+            };
+            assert!(!takes(2 * set) && takes(2 * set + 2), "{set} bytes, carries: {carries}");
+        }
     }
 
     #[test]

@@ -142,6 +142,8 @@ impl ComputationEngine {
         chunks: Vec<Payload>,
     ) {
         let version = step.iteration + u32::from(step.phase != Phase::Ingest);
+        let bytes = chunks.iter().map(|chunk| chunk.len() as u64).sum();
+        self.set_bytes.insert(partition, bytes);
         for (chunk, payload) in chunks.into_iter().enumerate() {
             let name = vertices(cx.epoch, version, partition, chunk as u64);
             self.store(cx, Block::of(name, 0, u64::MAX, &payload), payload);

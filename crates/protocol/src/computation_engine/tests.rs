@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::config::{Config, Handover, Route, of_two};
-use crate::ids::{Bytes, Epoch, Generation, Kind};
+use crate::ids::{Bytes, Cell, Epoch, Generation, Kind};
 use crate::messages::{Effect, Envelope};
 use crate::payload::Buffer;
 use crate::placement::{Placement, vertex_engine};
