@@ -79,7 +79,7 @@ impl Premises<'_> {
         budget: Option<u64>,
     ) -> Result<Option<MachinePlan>, u64> {
         let Some(widths) = self.program.widths else { return Ok(None) };
-        let all = Settings { route, ..self.settings };
+        let all = Settings { route, ..self.settings }.keeping(&widths);
         let demand = |budget: Option<u64>| Demand {
             edges: self.streamed(),
             input_bytes: self.input_bytes(budget, 1),

@@ -10,13 +10,14 @@
 //!             go, and what helpers hand over
 //! bins        edges, and updates on route spill, that wait for their chunk to be full
 //! under way   chunks that are pulled or served, two windows of stores, and pages of those before
-//! updates     of programs whose updates are not merged: all of a partition, at worst all
+//! updates     of programs whose updates are not merged: as many as are kept, at worst all, and as
+//!             many that helpers hand over; more wait on the disk
 //! beyond      an eighth, which the allocator has beyond what it was asked for
 //! ```
 //!
 //! Where a budget is smaller than what a cluster would like, sets, chunks and windows are halved
-//! until the machine fits ([`Settings::within`]): all machines come to the same, since all of it
-//! follows from numbers that they share.
+//! until the machine fits ([`Settings::within`]), and updates are kept that have room then: all
+//! machines come to the same, since all of it follows from numbers that they share.
 //!
 //! Machines of route `send` have figures of their own ([`crate::send`]).
 //!
@@ -24,6 +25,7 @@
 //! takes ([`writing_bytes`]).
 
 use welter_protocol::config::{Edges, Route};
+use welter_worker::kept_bytes;
 
 use crate::pool::pool_bytes;
 use crate::settings::Settings;
@@ -39,6 +41,9 @@ const BINNED_BYTES: u64 = 16;
 
 /// Bytes of a destination of an update, and of a place in a list by destinations.
 const TARGET_BYTES: u64 = 4;
+
+/// Updates that are kept in memory where no budget asks for fewer, and at least: powers of two.
+const KEPT_UPDATES: [u64; 2] = [1 << 25, 1 << 16];
 
 /// How often sets, chunks and windows are halved at most.
 const HALVINGS: u32 = 8;
@@ -129,6 +134,14 @@ pub fn writing_bytes(vertices: u64, widths: &Widths, ids_bytes: u64) -> u64 {
 }
 
 impl Settings {
+    /// Settings like these for a program of these widths: with a bound of the updates that are kept
+    /// where nothing merges them.
+    #[must_use]
+    pub fn keeping(self, widths: &Widths) -> Self {
+        let kept_updates_max = if widths.combines { u64::MAX } else { KEPT_UPDATES[0] };
+        Self { kept_updates_max, ..self }
+    }
+
     /// Settings like these, or with smaller sets, chunks and windows, with which a machine keeps a
     /// budget.
     ///
@@ -137,19 +150,32 @@ impl Settings {
     pub fn within(self, budget: u64, demand: &Demand) -> Result<Self, u64> {
         let mut least = u64::MAX;
         for halvings in 0..=HALVINGS {
-            let settings = self.halved(halvings);
-            let bytes = settings.footprint(demand).map_or(u64::MAX, |it| it.memory_bytes());
-            if bytes <= budget {
+            let mut settings = self.halved(halvings);
+            let bytes =
+                |it: &Self| it.footprint(demand).map_or(u64::MAX, |found| found.memory_bytes());
+            let takes = bytes(&settings);
+            if takes <= budget {
+                // The rest is for updates.
+                while settings.kept_updates_max < self.kept_updates_max {
+                    let kept_updates_max = 2 * settings.kept_updates_max;
+                    let more = Self { kept_updates_max, ..settings };
+                    if bytes(&more) > budget {
+                        break;
+                    }
+                    settings = more;
+                }
                 return Ok(settings);
             }
-            least = least.min(bytes);
+            least = least.min(takes);
         }
         Err(least)
     }
 
     fn halved(self, times: u32) -> Self {
         let records = (self.chunk_records >> times).max(1 << 12);
+        let kept = self.kept_updates_max;
         Self {
+            kept_updates_max: if kept == u64::MAX { kept } else { kept.min(KEPT_UPDATES[1]) },
             set_bytes_max: self.set_bytes_max >> times,
             chunk_records: records.min(self.chunk_records),
             chunk_vertices: (self.chunk_vertices >> times).max(1 << 10),
@@ -231,7 +257,6 @@ impl Cut {
         // Where edges lie by cells as many chunks wait as are asked for.
         let waiting = if self.by_cells() { machines } else { 0 };
         let chunks = (2 * machines + waiting + 7) * self.chunk(widths);
-        let updates = if widths.combines { 0 } else { demand.edges * (4 + widths.record) };
         let degrees = if widths.degrees { self.of.vertices } else { 0 };
         let mut parts = vec![
             ("process", PROCESS_BYTES + threads * THREAD_BYTES),
@@ -240,7 +265,7 @@ impl Cut {
             ("sets", self.sets(widths)),
             ("bins", self.edge_bins(demand) + self.update_bins(widths)),
             ("under way", chunks + 2 * window + 2 * pool_bytes(window) as u64),
-            ("updates", updates),
+            ("updates", self.kept(demand)),
         ];
         let all: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
         parts.push(("beyond", all / 8));
@@ -252,6 +277,26 @@ impl Cut {
         let own = 4 * vertex + 2 * (vertex + signal) + accum;
         let handed = (4 + record) * if self.of.machines > 1 { self.machines() + 1 } else { 0 };
         self.width * (own + handed)
+    }
+
+    /// Bytes of updates that are kept in memory, and of those that helpers hand over: their last
+    /// chunks may be more than they should take.
+    fn kept(&self, demand: &Demand) -> u64 {
+        let Demand { edges, widths, .. } = demand;
+        if widths.combines {
+            return 0;
+        }
+        let (kept, helpers) = (self.of.kept_updates_max.min(*edges), self.machines() - 1);
+        let handed = if helpers > 0 { kept * (4 + widths.record) } else { 0 };
+        kept_bytes(kept, widths.record, self.width) + handed + helpers * self.chunk(widths)
+    }
+
+    /// Bytes of updates that wait on a machine's disk because they are not kept in memory: at worst
+    /// all that there are.
+    fn beyond_kept(&self, demand: &Demand) -> u64 {
+        let Demand { edges, widths, .. } = demand;
+        let is_kept = widths.combines || *edges <= self.of.kept_updates_max;
+        if is_kept { 0 } else { edges * (4 + widths.record) }
     }
 
     fn edge_bins(&self, demand: &Demand) -> u64 {
@@ -284,6 +329,7 @@ impl Cut {
             ("edges", of_edges * edges * (generations * widths.edge).max(rough + widths.edge)),
             ("vertices", of_vertices * vertices),
             ("updates", updates),
+            ("updates beyond memory", self.beyond_kept(demand)),
         ]
     }
 
@@ -318,7 +364,10 @@ impl Cut {
         let rewritten = if self.of.edges == Edges::Fixed { 0 } else { of_edges * edges };
         // Sets come to where they are applied too.
         let read = edges + set + self.streamed_sets(widths) + updates;
-        [read, of_vertices * set + rewritten + updates]
+        // Updates of a partition, in the mean.
+        let has_room = demand.edges / self.count.max(1) <= self.of.kept_updates_max;
+        let beyond = if has_room { 0 } else { self.beyond_kept(demand) / self.machines() };
+        [read + beyond, of_vertices * set + rewritten + updates + beyond]
     }
 
     /// Bytes of the vertex sets of a machine.
@@ -351,101 +400,4 @@ impl Cut {
 }
 
 #[cfg(test)]
-mod tests {
-    use welter_protocol::config::Copies;
-
-    use super::*;
-
-    const RANKS: Widths = Widths {
-        vertex: 17,
-        signal: 8,
-        accum: 8,
-        record: 8,
-        edge: 5,
-        combines: true,
-        degrees: true,
-    };
-
-    fn demand(edges: u64) -> Demand {
-        Demand { edges, input_bytes: 1 << 20, widths: RANKS }
-    }
-
-    fn settings(machines: usize, route: Route) -> Settings {
-        Settings::new(machines, 1 << 24, RANKS.vertex, route)
-    }
-
-    #[test]
-    fn a_budget_is_kept_or_the_least_one_is_named() {
-        for route in [Route::Fold, Route::Spill] {
-            for machines in [1, 2, 7] {
-                let (all, demand) = (settings(machines, route), demand(1 << 28));
-                let wanted = all.footprint(&demand).unwrap().memory_bytes();
-                let least = all.within(0, &demand).unwrap_err();
-                assert!(least < wanted, "{least} of {wanted}");
-                assert_eq!(all.within(least - 1, &demand).unwrap_err(), least);
-                for budget in [least, 2 * least, wanted] {
-                    let found = all.within(budget, &demand).unwrap();
-                    assert!(found.footprint(&demand).unwrap().memory_bytes() <= budget);
-                }
-                let found = all.within(wanted, &demand).unwrap();
-                assert_eq!(found.chunk_records, all.chunk_records, "nothing is halved for nothing");
-            }
-        }
-    }
-
-    #[test]
-    fn more_machines_take_less_each() {
-        let of = |machines| settings(machines, Route::Spill).footprint(&demand(1 << 30)).unwrap();
-        let [one, two, four] = [1, 2, 4].map(of);
-        assert_eq!(one.sent_bytes, 0, "one machine has no other to send to");
-        assert!(two.sent_bytes > four.sent_bytes && four.sent_bytes > 0);
-        assert!(one.disk_bytes() > two.disk_bytes() && two.disk_bytes() > four.disk_bytes());
-    }
-
-    #[test]
-    fn copies_take_disk_and_network() {
-        let of = |copies| {
-            let settings = Settings { copies, ..settings(3, Route::Fold) };
-            let found = settings.footprint(&demand(1 << 24)).unwrap();
-            [found.disk_bytes(), found.sent_bytes, found.memory_bytes()]
-        };
-        let [none, vertices, both] = [Copies::NONE, Copies::VERTICES, Copies::BOTH].map(of);
-        assert!(none[0] < vertices[0] && vertices[0] < both[0], "disk");
-        assert!(none[1] < vertices[1] && vertices[1] == both[1], "network of fixed edges");
-        assert!(none[2] == vertices[2] && none[2] == both[2], "memory");
-    }
-
-    #[test]
-    fn an_iteration_takes_as_long_as_the_slower_of_disk_and_network() {
-        let of = |route| settings(2, route).footprint(&demand(1 << 28)).unwrap();
-        let [fold, spill] = [Route::Fold, Route::Spill].map(of);
-        assert!(fold.read_bytes > RANKS.edge << 27, "all edges are read");
-        assert!(spill.written_bytes > fold.written_bytes, "updates wait on storage");
-        let rates = Rates { read: 1e9, write: 5e8, network: 1e12 };
-        let disk = fold.read_bytes as f64 / 1e9 + fold.written_bytes as f64 / 5e8;
-        assert!((fold.iteration_seconds(&rates) - disk).abs() < 1e-9 * disk);
-        let rates = Rates { network: 1e6, ..rates };
-        let network = fold.sent_bytes as f64 / 1e6;
-        assert!((fold.iteration_seconds(&rates) - network).abs() < 1e-9 * network);
-    }
-
-    #[test]
-    fn degrees_are_counted_of_programs_that_look_at_them() {
-        let settings = settings(4, Route::Spill);
-        let [with, without] = [true, false].map(|degrees| {
-            let widths = Widths { degrees, ..RANKS };
-            settings.footprint(&Demand { widths, ..demand(1 << 20) }).unwrap().memory_bytes()
-        });
-        let (more, vertices) = (with - without, settings.vertices);
-        assert!((4 * vertices..5 * vertices).contains(&more), "{more} bytes");
-    }
-
-    #[test]
-    fn what_is_not_merged_is_counted_whole() {
-        let widths = Widths { combines: false, ..RANKS };
-        let plain = settings(2, Route::Fold).footprint(&demand(1 << 20)).unwrap();
-        let looking = Demand { widths, ..demand(1 << 20) };
-        let looking = settings(2, Route::Fold).footprint(&looking).unwrap();
-        assert!(looking.memory_bytes() >= plain.memory_bytes() + (12 << 20));
-    }
-}
+mod tests;

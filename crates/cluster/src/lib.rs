@@ -8,7 +8,7 @@
 //!     driver     the loop: events in, effects out; one thread
 //!     disk       blocks and manifests in a folder; a few threads
 //!     links      frames to and from peers over TCP; two threads a peer, and a listener
-//!     program    the worker; one thread
+//!     program    the worker; one thread, and a scratch file
 //! ```
 //!
 //! The meaning of an effect and of an event is written at [`welter_protocol::Effect`] and
@@ -51,6 +51,7 @@ mod processes;
 mod program;
 mod report;
 mod running;
+mod scratch_file;
 pub mod send;
 mod serve;
 mod settings;

@@ -28,6 +28,7 @@ use crate::links::{Bounds, Identity, Links, listen};
 use crate::pool::pool_bytes;
 use crate::program::{Program, panic_message};
 use crate::report::{Report, Reported, Reports, RequestCounter};
+use crate::scratch_file::ScratchFile;
 use crate::send::Sending;
 use crate::task::Task;
 
@@ -223,7 +224,7 @@ impl Driven {
         run: &Run,
         (rank, incarnation): (Rank, u32),
         folder: Arc<Folder>,
-        worker: Box<dyn Worker>,
+        mut worker: Box<dyn Worker>,
         host: Sender<Reported>,
     ) -> Result<Self, ClusterError> {
         let config = run.config.clone();
@@ -238,6 +239,7 @@ impl Driven {
         let links = Links::new(listener, (me, run.reach.trust.clone()), bounds, sender.clone());
         let links = Arc::new(links.map_err(ClusterError::Start)?);
         let disk = Disk::new(folder.clone(), sender.clone()).map_err(ClusterError::Start)?;
+        worker.keep_at_most(config.kept_updates_max, Box::new(ScratchFile::new(folder.clone())));
         let program = Program::new(worker, sender).map_err(ClusterError::Start)?;
         let is_stopped = Arc::new(AtomicBool::new(false));
         let driver = Driver {

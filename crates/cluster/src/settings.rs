@@ -50,6 +50,9 @@ pub struct Settings {
     pub bins_open_max: u64,
     /// Bytes that a machine has under way to storage before it begins no further piece of work.
     pub store_window_bytes: u64,
+    /// Updates that a machine keeps in memory of the partition at work, of a program that does not
+    /// merge them ([`u64::MAX`]: all, and of any other program). More wait on its disk.
+    pub kept_updates_max: u64,
     /// How much machines like to be helped.
     pub bias: Bias,
     /// Whether each machine fills all disks alike, or draws one for each chunk, as Chaos does.
@@ -77,6 +80,7 @@ impl Settings {
             piece_edges: 1 << 18,
             bins_open_max: 64,
             store_window_bytes: 64 << 20,
+            kept_updates_max: u64::MAX,
             bias: Bias::PAPER,
             fills_evenly: true,
             copies: Copies::NONE,
@@ -114,6 +118,7 @@ impl Settings {
             vertex_sets: VertexSets::Disk,
             streams: 1,
             store_window_bytes: self.store_window_bytes,
+            kept_updates_max: self.kept_updates_max,
             bins_open_max: self.bins_open_max,
             handover: Handover::Memory,
             sets: Sets::Bags,

@@ -4,10 +4,11 @@
 mod common;
 
 use tempfile::TempDir;
-use welter_cluster::Threads;
+use welter_cluster::{ClusterError, Threads};
 use welter_protocol::config::Route;
+use welter_protocol::failure::Exit;
 
-use common::{Exchange, graph, job};
+use common::{Exchange, communities, graph, job};
 use welter_cluster::send::Transport;
 
 /// All exchanges of updates that programs which fold have.
@@ -47,6 +48,29 @@ fn breadth_first_search() {
 #[test]
 fn components_by_labels() {
     everywhere("labels", &EXCHANGES);
+}
+
+/// The hubs have some five hundred neighbours each, and their partition more updates than the
+/// thousand that have room.
+#[test]
+fn communities_beside_memory() {
+    everywhere("communities", &[Route::Fold, Route::Spill].map(Exchange::from));
+}
+
+#[test]
+fn updates_of_a_vertex_without_room_end_the_run() {
+    for route in [Route::Fold, Route::Spill] {
+        let directory = TempDir::new().expect("there is a place for it");
+        let job = communities(1 << 8, &graph(2, 300, 4000), 2, route);
+        let mut host = Threads::new(job.run.clone(), directory.path(), job.workers());
+        match job.end(&mut host) {
+            Err(ClusterError::Failed(failure)) => {
+                assert_eq!(failure.why, Exit::Budget, "{}", failure.what);
+                assert!(failure.what.contains("neighbours say to one vertex"), "{}", failure.what);
+            }
+            ended => panic!("{route:?}: {ended:?}"),
+        }
+    }
 }
 
 #[test]

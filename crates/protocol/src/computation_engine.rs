@@ -457,6 +457,7 @@ impl ComputationEngine {
         {
             owned.note_bytes(from, left);
         }
+        task.taken += chunk.as_ref().map_or(0, |(block, ..)| u64::from(block.records));
         let Some(pulls) = task.pulls_of(pull.cell) else { return };
         match chunk {
             Some((block, payload, served)) => {

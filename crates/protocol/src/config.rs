@@ -147,6 +147,10 @@ pub struct Config {
     /// Bytes of blocks that a computation engine has under way to storage from which on it begins
     /// no further piece of the input and no further chunk.
     pub store_window_bytes: u64,
+    /// Updates that a machine keeps in memory of the partition at work, of a program that does not
+    /// merge them ([`u64::MAX`]: all). More wait on a disk of its own; machines that help keep as
+    /// many of a partition together ([`Config::helped_updates_max`]).
+    pub kept_updates_max: u64,
     /// Bins that an ingest has open at a time. Where there are more cells, edges are binned by one
     /// end, and then by the other ([`crate::ingest`]): that takes a bin a partition each time.
     pub bins_open_max: u64,
@@ -233,6 +237,15 @@ impl Config {
         self.by_cells() && many && !self.has(Bug::BinsUnbounded)
     }
 
+    /// Updates, or edges that make them, that one machine takes of a partition of another, where
+    /// these are kept: it hands them over all at once, as all that help may at the same time.
+    pub fn helped_updates_max(&self) -> u64 {
+        match self.kept_updates_max {
+            u64::MAX => u64::MAX,
+            most => (most / self.machines() as u64).max(1),
+        }
+    }
+
     /// Whether blocks of this kind are kept twice. Of all others none is: they can be made
     /// again.
     pub fn copies(&self, kind: Kind) -> bool {
@@ -265,6 +278,7 @@ pub(crate) fn of_two() -> Config {
         vertex_sets: VertexSets::Disk,
         streams: 1,
         store_window_bytes: 1 << 20,
+        kept_updates_max: u64::MAX,
         bins_open_max: u64::MAX,
         handover: Handover::Memory,
         sets: Sets::Bags,

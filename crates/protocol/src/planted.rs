@@ -105,6 +105,9 @@ pub enum Bug {
     DegreesOfAll,
     /// A stealer hands over all updates that it has met, and no accumulators.
     UpdatesHandedOver,
+    /// All updates of a partition are kept in memory, however many these are, where the program
+    /// does not merge them.
+    KeptUnbounded,
     /// Edges are binned by both their ends at once, however many bins that takes.
     BinsUnbounded,
     /// Edges that are binned by one end alone are taken for a checkpoint.

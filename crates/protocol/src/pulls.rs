@@ -147,6 +147,14 @@ impl Pulls {
         self.waiting.push_back(chunk);
     }
 
+    /// Asks no further engine. Chunks that were asked for still come.
+    pub(crate) fn stop(&mut self) {
+        self.open.clear();
+        if let Some(directory) = &mut self.directory {
+            directory.ended = true;
+        }
+    }
+
     /// An engine has none.
     pub(crate) fn none(&mut self, cx: &Context, engine: Rank) {
         self.answered(engine);

@@ -92,6 +92,9 @@ pub(crate) struct Places {
 }
 
 impl Places {
+    /// One chunk at a time.
+    pub(crate) const ONE: Self = Self { asked: 1, all: 1 };
+
     /// Places that are left beside `asked` chunks that were asked for, and `waiting` ones.
     pub(crate) fn left(self, asked: usize, waiting: usize) -> Self {
         let all = self.all.saturating_sub(asked + waiting);

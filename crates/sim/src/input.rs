@@ -15,6 +15,8 @@ pub(crate) struct Edges {
     list: Listed,
     count: u64,
     pub(crate) vertices: u64,
+    /// Edges that lead to one vertex, at most.
+    pub(crate) to_one_max: u64,
     /// Number of the graph.
     pub(crate) graph: u64,
 }
@@ -37,11 +39,15 @@ impl Edges {
             let [source, target] = ends.map(&number);
             InputEdge { source, target, weight: weight(edge) }
         });
+        let mut to_each = vec![0; graph.slots()];
+        graph.pairs.iter().for_each(|[_, target]| to_each[*target as usize] += 1);
+        let to_one_max = to_each.into_iter().max().unwrap_or(0);
         let graph_number = checksum(cast_slice(&graph.pairs));
         let vertices = graph.slots() as u64;
         let list: Vec<_> = edges.collect();
         let count = list.len() as u64;
-        Arc::new(Self { list: Listed::new(list), count, vertices, graph: graph_number })
+        let list = Listed::new(list);
+        Arc::new(Self { list, count, vertices, to_one_max, graph: graph_number })
     }
 
     /// Number of edges.

@@ -41,6 +41,12 @@ pub trait Job: Send + Sync {
         None
     }
 
+    /// Updates that one vertex gets in an iteration at most, of a program that does not merge them:
+    /// as many must have room in memory. None where updates are merged.
+    fn updates_of_one_max(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether first values look at degrees, which machines count for them.
     fn looks_at_degrees(&self) -> bool {
         true

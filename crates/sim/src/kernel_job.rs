@@ -192,6 +192,11 @@ impl Job for KernelJob {
         combines.then_some(shape.accum as u64)
     }
 
+    fn updates_of_one_max(&self) -> Option<u64> {
+        let combines = self.accumulator_bytes().is_some();
+        (!combines).then_some(self.edges.to_one_max)
+    }
+
     fn looks_at_degrees(&self) -> bool {
         self.kernel.shape().capabilities.degrees
     }

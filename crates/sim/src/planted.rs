@@ -6,7 +6,7 @@ use welter_protocol::planted::Bug;
 use crate::job::Partitioning;
 
 /// Bugs that can be planted.
-pub const BUGS: [Bug; 56] = [
+pub const BUGS: [Bug; 57] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -51,6 +51,7 @@ pub const BUGS: [Bug; 56] = [
     Bug::CombinedTwice,
     Bug::DegreesOfAll,
     Bug::UpdatesHandedOver,
+    Bug::KeptUnbounded,
     Bug::BinsUnbounded,
     Bug::CommitBeforeSplit,
     Bug::EdgesDropped,
@@ -84,6 +85,11 @@ pub fn rows_bytes(bug: Option<Bug>, allowed: u64) -> u64 {
     if bug == Some(Bug::RowsUnbounded) { u64::MAX } else { allowed }
 }
 
+/// Updates that workers keep in memory, of `allowed`.
+pub fn kept_updates(bug: Option<Bug>, allowed: u64) -> u64 {
+    if bug == Some(Bug::KeptUnbounded) { u64::MAX } else { allowed }
+}
+
 /// Algorithm in which a bug shows, where few of all programs have it.
 pub fn algorithm(bug: Bug) -> Option<&'static str> {
     match bug {
@@ -92,6 +98,7 @@ pub fn algorithm(bug: Bug) -> Option<&'static str> {
         Bug::IdleNotRewritten => Some("scc"),
         Bug::RowNotSent | Bug::CornerTwice | Bug::RowsMeetTwice => Some("lcc"),
         Bug::RowsUnbounded => Some("triangles"),
+        Bug::KeptUnbounded => Some("cdlp"),
         _ => None,
     }
 }

@@ -132,7 +132,7 @@ impl Schedule {
             source_parts,
             combines,
         };
-        let mut config = Self::config(random, &*job, &cut, overrides);
+        let mut config = Self::config(random, (seed, &*job), &cut, overrides);
         if (mix(seed) >> 40).is_multiple_of(4) {
             config.vertex_sets = VertexSets::Memory;
         }
@@ -231,6 +231,7 @@ impl Schedule {
             vertex_sets: VertexSets::Disk,
             streams: 1,
             store_window_bytes: 1 << 20,
+            kept_updates_max: u64::MAX,
             bins_open_max: cut.bins_open_max,
             handover: Handover::Memory,
             sets: Sets::Bags,
@@ -264,13 +265,12 @@ impl Schedule {
             garbled: 0,
             unit: 1,
         };
-        let speed = Speed::serial(10 * MICROS, 500);
         Self {
             seed: 1,
             job,
             cut,
             config: Arc::new(config),
-            speeds: vec![speed; machines],
+            speeds: vec![Speed::serial(10 * MICROS, 500); machines],
             conditions,
             faults: Vec::new(),
             hasty: 0,
@@ -287,7 +287,7 @@ impl Schedule {
 
     fn config(
         random: &mut Random,
-        job: &dyn Job,
+        (seed, job): (u64, &dyn Job),
         cut: &Partitioning,
         overrides: &Overrides,
     ) -> Config {
@@ -325,6 +325,7 @@ impl Schedule {
             streams: 1 + random.below(3) as usize,
             bins_open_max: cut.bins_open_max,
             store_window_bytes: *random.pick(&[1, 500, 4000, 1 << 20]),
+            kept_updates_max: kept_updates_max(seed, job),
             handover,
             sets,
             checkpoint_interval: 1 + random.below(3) as u32,
@@ -353,6 +354,15 @@ impl Schedule {
     /// Ranks of the machines.
     pub fn ranks(&self) -> std::ops::Range<Rank> {
         0..self.config.machines()
+    }
+}
+
+/// Updates that machines keep in memory, of a program that does not merge them: by half of all
+/// seeds hardly more than one vertex gets. By the seed itself, as other late choices are.
+fn kept_updates_max(seed: u64, job: &dyn Job) -> u64 {
+    match job.updates_of_one_max() {
+        Some(most) if mix(mix(seed)).is_multiple_of(2) => most.next_power_of_two(),
+        _ => u64::MAX,
     }
 }
 

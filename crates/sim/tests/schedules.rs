@@ -63,6 +63,7 @@ fn shares_that_are_too_large_are_found_by_their_checker() {
     for (bug, says) in [
         (Bug::DegreesOfAll, "bytes of degrees of a partition"),
         (Bug::UpdatesHandedOver, "bytes of accumulators"),
+        (Bug::KeptUnbounded, "updates in memory, more than"),
     ] {
         let (_, failure) = find(bug, true, 0..100).expect("it is found");
         assert!(failure.contains(says), "{bug:?}: {failure}");

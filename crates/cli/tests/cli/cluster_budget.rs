@@ -71,6 +71,9 @@ fn machines_keep_the_budget_that_a_refusal_names() {
             ("wcc rmat:16", "local:2"),
             ("pagerank rmat:17 --iterations 2", "local:2"),
             ("bfs graph.tsv --source 1", "local:2 --route spill"),
+            // Updates of a partition that have no room in memory.
+            ("kcore rmat:14", "local:2 --route fold"),
+            ("cdlp rmat:14 --iterations 2", "local:3 --route spill"),
         ],
     );
 }

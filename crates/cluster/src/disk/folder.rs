@@ -6,6 +6,7 @@
 //!          /blocks/NAME            pages of the payload | header of the block (72 bytes)
 //!          /blocks/NAME.part       what was being written when a process ended
 //!          /manifests/NAME         an encoded manifest
+//!          /scratch                for a moment: it has no name when it has bytes
 //! ```
 //!
 //! The payload comes first, so that it lies at whole pages and a device can read it into a

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytemuck::pod_read_unaligned;
 use welter_algorithms::pagerank::Dangling;
-use welter_algorithms::{Bfs, LabelPropagation, LocalContraction, PageRank};
+use welter_algorithms::{Bfs, Cdlp, LabelPropagation, LocalContraction, PageRank};
 use welter_cluster::host::{Finished, run};
 use welter_cluster::send::{self, Transport};
 use welter_cluster::{
@@ -12,14 +12,16 @@ use welter_cluster::{
 };
 use welter_engine::chunks::{FoldKernel, Kernel};
 use welter_model::edges::{EdgeStream, Reading};
+use welter_model::group::Grouped;
 use welter_model::program::Value;
 use welter_progress::Progress;
-use welter_protocol::Rank;
 use welter_protocol::config::{Edges, Route};
 use welter_protocol::random::Random;
+use welter_protocol::{Config, Rank};
 use welter_testing::graph::Graph;
 use welter_testing::interpreter::{Answer, interpret};
 use welter_testing::plain::components;
+use welter_testing::reading::read_as;
 use welter_testing::relative_error;
 use welter_worker::{ContractWorker, Input, KernelWorker, Partitioning};
 
@@ -95,7 +97,10 @@ fn run_of(settings: &Settings, cut: &Partitioning, words: &str) -> Run {
     Run { config, words, contents: 0, bounds, reach, objects, batches }
 }
 
-/// PageRank, breadth-first search, or components by `labels` or by `contraction`.
+/// Updates that a machine keeps in memory: more than one vertex of the graph gets.
+const KEPT_UPDATES: u64 = 1 << 10;
+
+/// PageRank, breadth-first search, communities, or components by `labels` or by `contraction`.
 pub(crate) fn job(
     name: &str,
     graph: &Graph,
@@ -126,8 +131,26 @@ pub(crate) fn job(
             let judge = move |found, _| assert_eq!(found, expected);
             fold(name, graph, both, (machines, exchange), LabelPropagation, judge)
         }
+        "communities" => communities(KEPT_UPDATES, graph, machines, exchange),
         _ => contraction(graph, machines, exchange.route()),
     }
+}
+
+/// Communities by machines that keep this number of updates in memory.
+pub(crate) fn communities(
+    kept_updates_max: u64,
+    graph: &Graph,
+    machines: usize,
+    exchange: impl Into<Exchange>,
+) -> Job {
+    let both = Reading { undirected: true, ..Reading::default() };
+    let program = Grouped(Cdlp::new(3));
+    let expected = interpret(&read_as(graph, both), &program).numbers();
+    let judge = move |found, _| assert_eq!(found, expected);
+    let of = (machines, exchange.into());
+    let job = fold("communities", graph, both, of, program, judge);
+    let config = Config { kept_updates_max, ..Config::clone(&job.run.config) };
+    Job { run: Run { config: Arc::new(config), ..job.run }, ..job }
 }
 
 fn fold<P: welter_model::program::Program + Send + 'static>(

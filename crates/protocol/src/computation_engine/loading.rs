@@ -28,6 +28,9 @@
 //! by cells may be, at most: `|asked| <= Window::of_sets`.
 //! Tested by `vertex_sets_are_asked_for_by_the_window`;
 //! checked by the simulator in `Windows::effect`.
+//! **Invariant:** a machine that helps where updates are kept takes no further chunk once it has as
+//! many as it may hand over: `taken < helped_updates_max + records of one chunk`. Checked in
+//! `ComputationEngine::fill`. Tested by `who_helps_takes_no_more_than_it_may_hand_over`.
 //! **Invariant:** a chunk is streamed only when the signals of its sources are in memory. Asserted
 //! in `ComputationEngine::stream`.
 //! **Invariant:** a cell is left out only if no source in it is active; storage engines prove that
@@ -49,6 +52,7 @@ use crate::placement::{Placement, vertex_engine};
 use crate::planted::Bug;
 use crate::pulls::Pulls;
 use crate::rewriting::by_cells;
+use crate::window::Places;
 use crate::work::Work;
 
 impl ComputationEngine {
@@ -180,7 +184,13 @@ impl ComputationEngine {
         let generation = self.generation();
         let Some(task) = &mut self.task else { return };
         let what = (step, task.cell(), task.active);
-        let places = self.window.places(task.source.is_some());
+        let most = cx.config.helped_updates_max();
+        let is_bounded = task.stolen && !step.phase.stores() && most < u64::MAX;
+        if is_bounded && task.taken >= most {
+            task.stop();
+        }
+        let places =
+            if is_bounded { Places::ONE } else { self.window.places(task.source.is_some()) };
         task.pulls.fill(cx, places, what, &task.holders);
         let (mut left, mut all_asked) = (task.pulls.left_of(places), task.pulls.all_asked());
         let mut place = 0;

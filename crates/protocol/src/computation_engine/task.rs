@@ -29,6 +29,8 @@ pub(super) struct Task {
     pub(super) holders: Holders,
     /// Cells that come next, in their order.
     pub(super) ahead: VecDeque<Ahead>,
+    /// Records of the chunks that have come.
+    pub(super) taken: u64,
 }
 
 /// A cell of which chunks are asked for while the last chunks of those before come; signals too, of
@@ -80,7 +82,15 @@ impl Task {
             pulls: Pulls::default(),
             holders: Holders::default(),
             ahead: VecDeque::new(),
+            taken: 0,
         }
+    }
+
+    /// Asks for no further chunk, and leaves those that are not handed out to others.
+    pub(super) fn stop(&mut self) {
+        self.cells.clear();
+        self.pulls.stop();
+        self.ahead.iter_mut().for_each(|ahead| ahead.pulls.stop());
     }
 
     /// The cell that is pulled.

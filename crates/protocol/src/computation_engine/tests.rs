@@ -416,3 +416,70 @@ fn who_has_told_of_its_cells_is_asked_for_no_other() {
     assert!(asked(&engine).1 >= 1);
     assert_eq!(cx.counters.get(Path::LookedAhead), 1);
 }
+
+/// Machines that are asked for chunks since the last look, and works by their tokens.
+fn asked(cx: &mut Context) -> (Vec<Rank>, Vec<(u64, Work)>) {
+    let own = std::mem::take(&mut cx.local).into_iter();
+    let own = own.filter(|message| matches!(message, Message::Pull(_)));
+    let (mut ranks, mut works): (Vec<Rank>, _) = (own.map(|_| 0).collect(), Vec::new());
+    for effect in std::mem::take(&mut cx.effects) {
+        match effect {
+            Effect::Send(Envelope { to, message: Message::Pull(_), .. }) => ranks.push(to),
+            Effect::Work { token, work, .. } => works.push((token, work)),
+            _ => {}
+        }
+    }
+    (ranks, works)
+}
+
+#[test]
+fn who_helps_takes_no_more_than_it_may_hand_over() {
+    const LEFT: u64 = 6;
+    let step = Step { iteration: 0, phase: Phase::Gather };
+    for (kept_updates_max, stolen, expected) in [
+        (4, true, 2),
+        (5, true, 2),
+        (6, true, 3),
+        (1, true, 1),
+        (4, false, LEFT),
+        (u64::MAX, true, LEFT),
+    ] {
+        let config = Config { kept_updates_max, width: Width::Forced(2), ..of_two() };
+        let (mut cx, mut engine) = opened(config, Phase::Gather);
+        let partition = u32::from(stolen);
+        let cell = Cell::all(partition);
+        let pull = Pull { step, cell, generation: 0, active: u64::MAX, sent: 0, tells: false };
+        if stolen {
+            said(&mut cx);
+            engine.take_up(&mut cx, partition, true);
+            for name in gets(&mut cx) {
+                engine.got(&mut cx, name, Payload::default());
+            }
+            let [(token, Work::Open { .. })] = works(&mut cx)[..] else { panic!("it opens") };
+            engine.done(&mut cx, token, Outcome::Opened);
+        }
+        let ((mut ranks, mut at_work), mut taken) = (asked(&mut cx), 0);
+        while let Some(rank) = ranks.pop() {
+            // A machine that has none left says so.
+            let come = (taken < LEFT).then(|| chunk(taken));
+            let stock = if come.is_some() { &MORE } else { &NONE };
+            taken += u64::from(come.is_some());
+            engine.pulled(&mut cx, rank, pull, come, stock);
+            let (mut more, next) = asked(&mut cx);
+            at_work.extend(next);
+            while let Some((token, work)) = at_work.pop() {
+                if matches!(work, Work::Stream { .. }) {
+                    engine.done(&mut cx, token, streamed());
+                    let (others, next) = asked(&mut cx);
+                    more.extend(others);
+                    at_work.extend(next);
+                }
+            }
+            ranks.extend(more);
+        }
+        assert_eq!(taken, expected, "{kept_updates_max} updates, stolen: {stolen}");
+        let stage = engine.task.as_ref().map(|task| task.stage);
+        let ended = if stolen { Stage::Waiting } else { Stage::Applying };
+        assert_eq!(stage, Some(ended), "nothing waits for chunks that others are left with");
+    }
+}

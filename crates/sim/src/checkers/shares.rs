@@ -10,12 +10,15 @@
 //! updates that wait in bins                        <= P * records of a chunk
 //! updates that are kept until they are applied     <= those that the chunks of one partition which
 //!                                                     the machine streamed make, and those that
-//!                                                     were handed over to it
+//!                                                     were handed over to it; in memory as many
+//!                                                     as the configuration says
+//! records of what who helps has streamed, of a program that keeps updates
+//!                                                  <= its part of these + those of one chunk
 //! ```
 //!
 //! Chunks are streamed once ([`super::exactly_once`]), so what all machines keep of a partition, of
-//! programs whose updates nothing merges (groups), are its edges at most: the share of the graph
-//! that one machine has in memory is that of the heaviest partition.
+//! programs whose updates nothing merges (groups), are its edges at most. Where their number in
+//! memory is bounded, others are in the scratch place of the worker.
 //!
 //! A program has two vertex sets at a time, the open one and that of the cell at work. `b`: bins
 //! that may be open.
@@ -27,6 +30,7 @@
 use std::collections::BTreeMap;
 
 use welter_protocol::config::Config;
+use welter_protocol::ids::Phase;
 use welter_protocol::messages::{Effect, Message};
 use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload, Rank, Work};
@@ -54,6 +58,10 @@ pub struct Shares {
     binned: u64,
     /// Updates that each process may keep of the partition that it took up.
     kept: BTreeMap<usize, u64>,
+    /// Updates that a machine may have in memory while it gathers.
+    kept_max: u64,
+    /// Records that a machine which helps may have streamed.
+    helped_max: u64,
     /// Edges that were kept since a partition was taken up, and not handed out.
     waiting: BTreeMap<usize, i64>,
 }
@@ -79,6 +87,9 @@ impl Shares {
             edges: open.saturating_mul(chunk_records.into()),
             binned: u64::from(config.partitions.count()) * u64::from(chunk_records),
             kept: BTreeMap::new(),
+            kept_max: config.kept_updates_max,
+            // Chunks of updates of edges that are rewritten may be twice as long.
+            helped_max: config.helped_updates_max().saturating_add(2 * u64::from(chunk_records)),
             waiting: BTreeMap::new(),
         }
     }
@@ -143,7 +154,8 @@ impl Shares {
     /// A program that has done something has these updates in memory.
     ///
     /// # Errors
-    /// When they are more than the partition at work can have, or than bins have room for.
+    /// When they are more than the partition at work can have or than may be in memory, than who
+    /// helps may hand over, or than bins have room for.
     pub fn held(&mut self, scene: Scene, work: &Work, held: BufferedUpdates) -> Result<(), String> {
         let may = self.kept.entry(scene.process).or_default();
         match work {
@@ -155,6 +167,16 @@ impl Shares {
         let rank = scene.rank;
         if held.kept > *may {
             return Err(format!("{rank} keeps {} updates of a partition, not {may}", held.kept));
+        }
+        if matches!(work, Work::HandOver) && *may > self.helped_max {
+            let most = self.helped_max;
+            return Err(format!("{rank} has helped with {may} records, more than {most}"));
+        }
+        let phase = scene.step.map(|step| step.phase);
+        let gathers = matches!(phase, Some(Phase::Gather | Phase::Fold));
+        if gathers && held.kept > self.kept_max {
+            let most = self.kept_max;
+            return Err(format!("{rank} has {} updates in memory, more than {most}", held.kept));
         }
         if held.binned > self.binned {
             let most = self.binned;
@@ -204,7 +226,7 @@ fn edges(filled: &[Filled]) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use welter_protocol::ids::{Block, BlockName, Bytes, Epoch, Kind, Phase, Role, Step};
+    use welter_protocol::ids::{Block, BlockName, Bytes, Epoch, Kind, Role, Step};
 
     use super::*;
 
@@ -218,8 +240,28 @@ mod tests {
             edges: 0,
             binned: 10,
             kept: BTreeMap::new(),
+            kept_max: u64::MAX,
+            helped_max: u64::MAX,
             waiting: BTreeMap::new(),
         }
+    }
+
+    #[test]
+    fn updates_of_more_than_may_be_in_memory_are_found() {
+        let mut shares = Shares { kept_max: 4, helped_max: 16, ..shares() };
+        let mut held = |phase, work: Work, kept| {
+            let (epoch, step) = (Epoch::default(), Some(Step { iteration: 0, phase }));
+            let scene = Scene { now: 0, process: 0, rank: 3, epoch, step };
+            shares.held(scene, &work, BufferedUpdates { binned: 0, kept, bytes: 12 })
+        };
+        assert_eq!(held(Phase::Gather, Work::Merge(payload(8 * 12)), 4), Ok(()));
+        let found = held(Phase::Gather, Work::Merge(payload(8 * 12)), 5);
+        assert!(found.is_err_and(|error| error.contains("5 updates in memory")));
+        assert_eq!(held(Phase::Scatter, Work::Flush, 5), Ok(()), "those wait in a bin");
+        assert_eq!(held(Phase::Fold, Work::HandOver, 0), Ok(()), "sixteen are few enough");
+        assert_eq!(held(Phase::Fold, Work::Merge(payload(12)), 0), Ok(()));
+        let found = held(Phase::Fold, Work::HandOver, 0);
+        assert!(found.is_err_and(|error| error.contains("helped with 17 records")));
     }
 
     #[test]

@@ -17,9 +17,10 @@
 //!
 //! Not checked: whether help was worth its price, so how large `D` was; chunks that an engine
 //! handed out before it received the step, which count as not read where help is accepted; help
-//! that is accepted after a block could not be read or others have left the epoch; and help that is
+//! that is accepted after a block could not be read or others have left the epoch; help that is
 //! declined where a directory says who has chunks, for it may have promised the last ones to
-//! others, who did not come for them yet.
+//! others, who did not come for them yet; and help that is declined where updates are kept up to a
+//! bound, which a machine that has helped leaves chunks for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -94,8 +95,9 @@ impl Stealing {
     /// Of masters with these settings.
     pub fn new(config: &Config) -> Self {
         let directory = config.placement == Placement::Directory;
+        let bounded = config.kept_updates_max < u64::MAX;
         Self {
-            always: config.bias == Bias::Always && !directory,
+            always: config.bias == Bias::Always && !directory && !bounded,
             now: 0,
             views: BTreeMap::new(),
             verdicts: BTreeMap::new(),

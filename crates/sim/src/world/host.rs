@@ -4,6 +4,7 @@
 use welter_protocol::config::{Copies, Loss};
 use welter_protocol::messages::Exit;
 use welter_protocol::{Event, Machine, Rank};
+use welter_worker::MemoryScratch;
 
 use super::{Happening, Process, World};
 use crate::disk::{self, Disk, Full, Slow};
@@ -36,7 +37,9 @@ impl World<'_> {
         let incarnation = self.incarnations[rank];
         let machine = Machine::new(self.schedule.config.clone(), rank, incarnation);
         let cut = planted::cut(&self.schedule.config, self.schedule.cut.clone());
-        let worker = self.schedule.job.worker(cut, rank, bug);
+        let mut worker = self.schedule.job.worker(cut, rank, bug);
+        let kept = planted::kept_updates(bug, self.schedule.config.kept_updates_max);
+        worker.keep_at_most(kept, Box::new(MemoryScratch::default()));
         let at = self.processes.len();
         self.processes.push(Process {
             rank,

@@ -1,0 +1,119 @@
+//! Budgets that are kept, and what grows with machines, copies, edges and updates.
+
+use welter_protocol::config::Copies;
+
+use super::*;
+
+const RANKS: Widths =
+    Widths { vertex: 17, signal: 8, accum: 8, record: 8, edge: 5, combines: true, degrees: true };
+
+fn demand(edges: u64) -> Demand {
+    Demand { edges, input_bytes: 1 << 20, widths: RANKS }
+}
+
+fn settings(machines: usize, route: Route) -> Settings {
+    Settings::new(machines, 1 << 24, RANKS.vertex, route)
+}
+
+#[test]
+fn a_budget_is_kept_or_the_least_one_is_named() {
+    for route in [Route::Fold, Route::Spill] {
+        for machines in [1, 2, 7] {
+            let (all, demand) = (settings(machines, route), demand(1 << 28));
+            let wanted = all.footprint(&demand).unwrap().memory_bytes();
+            let least = all.within(0, &demand).unwrap_err();
+            assert!(least < wanted, "{least} of {wanted}");
+            assert_eq!(all.within(least - 1, &demand).unwrap_err(), least);
+            for budget in [least, 2 * least, wanted] {
+                let found = all.within(budget, &demand).unwrap();
+                assert!(found.footprint(&demand).unwrap().memory_bytes() <= budget);
+            }
+            let found = all.within(wanted, &demand).unwrap();
+            assert_eq!(found.chunk_records, all.chunk_records, "nothing is halved for nothing");
+        }
+    }
+}
+
+#[test]
+fn more_machines_take_less_each() {
+    let of = |machines| settings(machines, Route::Spill).footprint(&demand(1 << 30)).unwrap();
+    let [one, two, four] = [1, 2, 4].map(of);
+    assert_eq!(one.sent_bytes, 0, "one machine has no other to send to");
+    assert!(two.sent_bytes > four.sent_bytes && four.sent_bytes > 0);
+    assert!(one.disk_bytes() > two.disk_bytes() && two.disk_bytes() > four.disk_bytes());
+}
+
+#[test]
+fn copies_take_disk_and_network() {
+    let of = |copies| {
+        let settings = Settings { copies, ..settings(3, Route::Fold) };
+        let found = settings.footprint(&demand(1 << 24)).unwrap();
+        [found.disk_bytes(), found.sent_bytes, found.memory_bytes()]
+    };
+    let [none, vertices, both] = [Copies::NONE, Copies::VERTICES, Copies::BOTH].map(of);
+    assert!(none[0] < vertices[0] && vertices[0] < both[0], "disk");
+    assert!(none[1] < vertices[1] && vertices[1] == both[1], "network of fixed edges");
+    assert!(none[2] == vertices[2] && none[2] == both[2], "memory");
+}
+
+#[test]
+fn an_iteration_takes_as_long_as_the_slower_of_disk_and_network() {
+    let of = |route| settings(2, route).footprint(&demand(1 << 28)).unwrap();
+    let [fold, spill] = [Route::Fold, Route::Spill].map(of);
+    assert!(fold.read_bytes > RANKS.edge << 27, "all edges are read");
+    assert!(spill.written_bytes > fold.written_bytes, "updates wait on storage");
+    let rates = Rates { read: 1e9, write: 5e8, network: 1e12 };
+    let disk = fold.read_bytes as f64 / 1e9 + fold.written_bytes as f64 / 5e8;
+    assert!((fold.iteration_seconds(&rates) - disk).abs() < 1e-9 * disk);
+    let rates = Rates { network: 1e6, ..rates };
+    let network = fold.sent_bytes as f64 / 1e6;
+    assert!((fold.iteration_seconds(&rates) - network).abs() < 1e-9 * network);
+}
+
+#[test]
+fn degrees_are_counted_of_programs_that_look_at_them() {
+    let settings = settings(4, Route::Spill);
+    let [with, without] = [true, false].map(|degrees| {
+        let widths = Widths { degrees, ..RANKS };
+        settings.footprint(&Demand { widths, ..demand(1 << 20) }).unwrap().memory_bytes()
+    });
+    let (more, vertices) = (with - without, settings.vertices);
+    assert!((4 * vertices..5 * vertices).contains(&more), "{more} bytes");
+}
+
+#[test]
+fn what_is_not_merged_is_counted_whole_up_to_what_is_kept() {
+    let widths = Widths { combines: false, ..RANKS };
+    let of = |edges, widths: Widths| {
+        let demand = Demand { widths, ..demand(edges) };
+        settings(2, Route::Fold).keeping(&widths).footprint(&demand).unwrap()
+    };
+    let [plain, looking] = [RANKS, widths].map(|widths| of(1 << 20, widths));
+    assert!(looking.memory_bytes() >= plain.memory_bytes() + (12 << 20));
+    assert_eq!(looking.disk_bytes(), plain.disk_bytes(), "all are in memory");
+    // Of sixteen times as many as are kept, those are in memory, and the disk has room for all.
+    let kept = KEPT_UPDATES[0];
+    let [some, all] = [kept, 16 * kept].map(|edges| of(edges, widths));
+    let part = |of: &[(&str, u64)], name| of.iter().find(|(it, _)| *it == name).unwrap().1;
+    assert_eq!(part(&some.memory, "updates"), part(&all.memory, "updates"), "no more are kept");
+    let [none, beyond] = [&some, &all].map(|it| part(&it.disk, "updates beyond memory"));
+    assert_eq!([none, beyond], [0, 16 * kept * 12]);
+    assert!(all.written_bytes >= some.written_bytes + 8 * kept * 12);
+}
+
+#[test]
+fn updates_are_kept_that_a_budget_has_room_for() {
+    let widths = Widths { combines: false, ..RANKS };
+    let (all, demand) =
+        (settings(2, Route::Spill).keeping(&widths), Demand { widths, ..demand(1 << 28) });
+    let least = all.within(0, &demand).unwrap_err();
+    for (times, most) in [(1, None), (2, None), (8, None), (64, Some(KEPT_UPDATES[0]))] {
+        let found = all.within(times * least, &demand).unwrap();
+        let kept = found.kept_updates_max;
+        assert!(kept >= most.unwrap_or(KEPT_UPDATES[1]), "{kept} of {times} budgets");
+        assert!(found.footprint(&demand).unwrap().memory_bytes() <= times * least);
+        let more = Settings { kept_updates_max: 2 * kept, ..found };
+        let takes = more.footprint(&demand).unwrap().memory_bytes();
+        assert!(kept == KEPT_UPDATES[0] || takes > times * least, "no more have room");
+    }
+}
