@@ -31,7 +31,7 @@ use crate::report::Report;
 /// Bytes of the line of a word, at most.
 const LINE_BYTES_MAX: u64 = 200;
 
-const EXITS: [Exit; 12] = [
+const EXITS: [Exit; 14] = [
     Exit::Fenced,
     Exit::Storage,
     Exit::Absent,
@@ -44,6 +44,8 @@ const EXITS: [Exit; 12] = [
     Exit::Broken,
     Exit::Lost,
     Exit::Reshaped,
+    Exit::Damaged,
+    Exit::Usage,
 ];
 
 /// Word of a machine to its host.

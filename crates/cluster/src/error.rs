@@ -139,9 +139,30 @@ fn kind(why: Exit) -> FailureKind {
         Exit::Fenced | Exit::Absent | Exit::Cut | Exit::Stalled => FailureKind::Resumable,
         Exit::BadInput => FailureKind::Input,
         Exit::Budget => FailureKind::Budget,
-        Exit::Reshaped => FailureKind::Usage,
+        Exit::Reshaped | Exit::Usage => FailureKind::Usage,
         Exit::Cancelled => FailureKind::Cancelled,
         Exit::Broken => FailureKind::Internal,
-        Exit::Lost => FailureKind::Damaged,
+        Exit::Lost | Exit::Damaged => FailureKind::Damaged,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::exit;
+
+    #[test]
+    fn other_machines_learn_the_kind_of_a_failure() {
+        for expected in [
+            FailureKind::Usage,
+            FailureKind::Input,
+            FailureKind::Damaged,
+            FailureKind::Internal,
+            FailureKind::Storage,
+            FailureKind::Budget,
+            FailureKind::Cancelled,
+        ] {
+            assert_eq!(kind(exit(expected)), expected);
+        }
     }
 }

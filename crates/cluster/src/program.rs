@@ -91,11 +91,13 @@ pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
 /// The protocol's reason for a failure of this kind.
 pub(crate) fn exit(kind: FailureKind) -> Exit {
     match kind {
-        FailureKind::Usage | FailureKind::Input | FailureKind::Missing => Exit::BadInput,
+        FailureKind::Usage => Exit::Usage,
+        FailureKind::Input | FailureKind::Missing => Exit::BadInput,
         FailureKind::Output | FailureKind::Storage | FailureKind::Permission => Exit::Storage,
         FailureKind::Budget => Exit::Budget,
         FailureKind::Cancelled => Exit::Cancelled,
-        FailureKind::Damaged | FailureKind::Internal | FailureKind::Resumable => Exit::Broken,
+        FailureKind::Damaged => Exit::Damaged,
+        FailureKind::Internal | FailureKind::Resumable => Exit::Broken,
     }
 }
 

@@ -31,6 +31,10 @@ pub enum Exit {
     Lost,
     /// Storage is that of a cluster of another shape.
     Reshaped,
+    /// Stored or received bytes are not those that were written.
+    Damaged,
+    /// Settings contradict themselves, or the program does not have them.
+    Usage,
 }
 
 /// Why a run ends before its time.

@@ -51,7 +51,7 @@ pub const BODY_BYTES_MAX: u64 = 1 << 30;
 const MAGIC: u32 = u32::from_le_bytes(*b"wlt>");
 
 /// Of frames. A message that gets another form gets another version.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// Why bytes are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -256,6 +256,8 @@ wire_enum!(Exit {
     9 Budget,
     10 Cancelled,
     11 Full,
+    12 Damaged,
+    13 Usage,
 });
 wire_enum!(Role { 0 Primary, 1 Mirror, });
 wire_enum!(Message {

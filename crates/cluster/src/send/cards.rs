@@ -257,7 +257,7 @@ fn socket(directory: &Path, common: &Common, peer: usize) -> Result<PathBuf, Sto
              commas; name another directory with --scratch",
             path.display()
         );
-        return Err(Stop::Failed { why: Exit::BadInput, what });
+        return Err(Stop::Failed { why: Exit::Usage, what });
     }
     Ok(path)
 }
@@ -268,7 +268,7 @@ fn opened(settings: &DeviceSettings) -> Result<Vec<Dpdk>, Stop> {
         if error.kind() == io::ErrorKind::TimedOut {
             return Stop::Gone(error.to_string());
         }
-        Stop::Failed { why: Exit::BadInput, what: format!("--transport dpdk: {error}") }
+        Stop::Failed { why: Exit::Usage, what: format!("--transport dpdk: {error}") }
     })
 }
 

@@ -26,6 +26,7 @@ use welter_model::program::Next;
 use welter_protocol::Payload;
 use welter_protocol::checkpoint::{CheckpointShard, Manifest};
 use welter_protocol::config::Shape;
+use welter_protocol::failure::Exit;
 use welter_protocol::ids::{Bytes, Epoch as Number, Generation};
 use welter_protocol::partitions::Partitions;
 use welter_transport::{Destination, Secret};
@@ -398,7 +399,8 @@ impl Epoch<'_> {
         let (goes_on, control) = match &agreed.from {
             Some(from) if step == 0 => {
                 if from.edges != sum {
-                    return Err(Stop::broken("the input is another one than before"));
+                    let what = "the input is another one than before".to_owned();
+                    return Err(Stop::Failed { why: Exit::BadInput, what });
                 }
                 (true, from.control[..].into())
             }
