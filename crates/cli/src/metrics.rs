@@ -57,7 +57,7 @@ impl Metrics {
             let what = format!("--metrics {address}: figures are said to any who ask");
             let hint = "take an address of this computer (127.0.0.1, ::1), or say \
                         --insecure-trusted-network";
-            return Err(Failure::new(FailureKind::Budget, what).hint(hint));
+            return Err(Failure::usage(what).hint(hint));
         }
         let failed = |error: io::Error| {
             Failure::new(FailureKind::Storage, format!("--metrics {address}: {error}"))

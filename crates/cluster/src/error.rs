@@ -110,7 +110,8 @@ impl ClusterError {
         match self {
             Self::Store(error) => error.kind(),
             Self::InUse(_) => FailureKind::Output,
-            Self::Address(_) | Self::Start(_) => FailureKind::Budget,
+            Self::Address(_) => FailureKind::Usage,
+            Self::Start(_) => FailureKind::Budget,
             Self::Socket { .. } => FailureKind::Storage,
             Self::Failed(failure) => kind(failure.why),
             // One that gives no reason was killed.

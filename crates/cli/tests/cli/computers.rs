@@ -268,7 +268,7 @@ fn machines_without_credentials_are_on_loopback() {
     sandbox.write("peers", "10.11.12.13:7000\n10.11.12.14:7000\n");
     let line = "run wcc graph.mtx --cluster static:peers --rank 0";
     let ended = sandbox.run(line);
-    assert_eq!(ended.code, Some(78), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     assert!(ended.stderr.contains("without credentials"), "{}", ended.stderr);
     sandbox.write("noise", "no key");
     assert_eq!(sandbox.run(&format!("{line} --credentials noise")).code, Some(65));
@@ -277,7 +277,7 @@ fn machines_without_credentials_are_on_loopback() {
     assert!(again.code == Some(73) && again.stderr.contains("already"), "{}", again.stderr);
     // Rank 0 is on another computer, which is seen before it is waited for.
     let other = sandbox.run("run wcc graph.mtx --cluster static:peers --rank 1");
-    assert!(other.code == Some(78) && other.stderr.contains("without credentials"));
+    assert!(other.code == Some(2) && other.stderr.contains("without credentials"));
     for wrong in ["--cluster env", "--cluster static:peers", "--cluster static:peers --rank 2"] {
         let ended = sandbox.run(&format!("run wcc graph.mtx {wrong}"));
         assert_eq!(ended.code, Some(2), "{wrong}: {}", ended.stderr);
