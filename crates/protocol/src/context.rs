@@ -28,7 +28,7 @@ pub(crate) struct Context {
     pub(crate) local: VecDeque<Message>,
     pub(crate) channels: Vec<Channel>,
     /// The newest process of each rank that is known.
-    pub(crate) roster: Vec<u32>,
+    pub(crate) incarnations: Vec<u32>,
     pub(crate) counters: Counters,
     /// Work that the program has not ended.
     pub(crate) works: UnderWay,
@@ -57,7 +57,7 @@ impl Context {
             effects: Vec::new(),
             local: VecDeque::new(),
             channels: (0..machines).map(|_| Channel::default()).collect(),
-            roster: vec![0; machines],
+            incarnations: vec![0; machines],
             counters: Counters::default(),
             works: UnderWay::default(),
             needs_new_epoch: false,
@@ -136,7 +136,7 @@ impl Context {
             from: self.rank,
             from_incarnation: self.incarnation,
             to,
-            to_incarnation: self.roster[to],
+            to_incarnation: self.incarnations[to],
             epoch: self.epoch,
             number,
             ack,

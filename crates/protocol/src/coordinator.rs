@@ -204,8 +204,8 @@ impl Coordinator {
         });
         self.manifest.clone_from(&newest);
         self.stage = Stage::Installing;
-        let roster = cx.roster.clone();
-        let install = Install { roster, manifest: newest, previous };
+        let incarnations = cx.incarnations.clone();
+        let install = Install { incarnations, manifest: newest, previous };
         cx.send_all(&Message::Install(Box::new(install)));
     }
 

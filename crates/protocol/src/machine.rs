@@ -49,7 +49,7 @@ impl Machine {
     /// The process that fills `rank` now; `incarnation` is above that of all before, and above 0.
     pub fn new(config: Arc<Config>, rank: Rank, incarnation: u32) -> Self {
         let mut cx = Context::new(config, rank, incarnation);
-        cx.roster[rank] = incarnation;
+        cx.incarnations[rank] = incarnation;
         Self {
             computation: ComputationEngine::new(&cx),
             membership: Membership::new(cx.machines(), 0),
@@ -248,13 +248,13 @@ impl Machine {
         }
         let lenient = cx.config.has(Bug::StaleEpoch);
         let any_process = lenient || cx.config.has(Bug::OlderProcess);
-        if from_incarnation < cx.roster[from] && !any_process {
+        if from_incarnation < cx.incarnations[from] && !any_process {
             // It was replaced, and learns so from the incarnation that this is for.
             cx.counters.count(Path::OtherProcess);
             return cx.send_unreliable(from, Message::Ping);
         }
-        let is_new_process = from_incarnation > cx.roster[from];
-        cx.roster[from] = cx.roster[from].max(from_incarnation);
+        let is_new_process = from_incarnation > cx.incarnations[from];
+        cx.incarnations[from] = cx.incarnations[from].max(from_incarnation);
         self.membership.note_contact(from, cx.now);
         if let Some(coordinator) = &mut self.coordinator
             && is_new_process

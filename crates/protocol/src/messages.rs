@@ -273,7 +273,7 @@ impl Message {
 #[derive(Clone, Debug)]
 pub struct Install {
     /// Incarnations of all ranks.
-    pub roster: Vec<u32>,
+    pub incarnations: Vec<u32>,
     /// The checkpoint to go back to.
     pub manifest: Option<Arc<Manifest>>,
     /// Checkpoint before that one, which is kept too.

@@ -56,7 +56,7 @@ impl Recovery {
         install: Install,
         (lacks_manifest, mut old): (bool, Vec<Arc<Manifest>>),
     ) {
-        for (known, incarnation) in cx.roster.iter_mut().zip(install.roster) {
+        for (known, incarnation) in cx.incarnations.iter_mut().zip(install.incarnations) {
             *known = incarnation.max(*known);
         }
         let kept = install.previous.into_iter().chain(install.manifest.clone());
@@ -245,10 +245,10 @@ mod tests {
     #[test]
     fn a_roster_never_goes_back() {
         let mut cx = Context::new(Arc::new(of_two()), 1, 1);
-        cx.roster = vec![3, 1];
-        let install = Install { roster: vec![2, 4], manifest: None, previous: None };
+        cx.incarnations = vec![3, 1];
+        let install = Install { incarnations: vec![2, 4], manifest: None, previous: None };
         let mut storage = StorageEngine::default();
         Recovery::default().install(&mut cx, &mut storage, install, (false, Vec::new()));
-        assert_eq!(cx.roster, [3, 4], "it had heard of a newer process than the coordinator");
+        assert_eq!(cx.incarnations, [3, 4], "it had heard of a newer process than the coordinator");
     }
 }

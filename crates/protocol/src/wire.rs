@@ -232,7 +232,7 @@ wire_struct!(Manifest {
     parts,
     scattered,
 });
-wire_struct!(Install { roster, manifest, previous });
+wire_struct!(Install { incarnations, manifest, previous });
 wire_struct!(MissingBlocks { edges, vertices, updates });
 wire_struct!(Begin { step, control, made, generation, rewrites, edges_only, active, committed });
 wire_struct!(Pull { step, cell, generation, active, sent, tells });

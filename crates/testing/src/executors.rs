@@ -66,9 +66,9 @@ pub const MACHINE: Machine = Machine {
 pub fn executors() -> Vec<Executor> {
     use Compression::{Lz4, Snappy, Zlib, Zstd};
     use Encoding::{Compressed, Packed, Pairs, Short};
-    use FrontierMode::{Alone, Auto, Dense, Local, Pull, Together};
+    use FrontierMode::{Asynchronous as Async, Auto, Dense, Parallel, Pull, Serial};
     use IndexMode::{Granules, Rows};
-    let mut modes = [Alone, Pull, Together, Auto, Together, Pull, Dense].into_iter().cycle();
+    let mut modes = [Serial, Pull, Parallel, Auto, Parallel, Pull, Dense].into_iter().cycle();
     let mut indexes = [IndexMode::Auto, Rows, Granules].into_iter().cycle();
     let mut groups = [None, Some(1 << 12), Some(1 << 14)].into_iter().cycle();
     let mut memory = |threads, encoding, [stripe, block]: [u32; 2], chunk_bytes, part_edges_max| {
@@ -120,15 +120,15 @@ pub fn executors() -> Vec<Executor> {
         stored(2, Compressed, [12, 6], 1 << 10, (0, false), Auto),
         framed(Zstd, stored(1, Compressed, [13, 8], 1 << 16, (1 << 20, true), Dense)),
         framed(Snappy, stored(3, Pairs, [12, 7], 1 << 12, (0, true), Auto)),
-        stored(2, Packed, [12, 6], 1 << 12, (0, false), Local),
+        stored(2, Packed, [12, 6], 1 << 12, (0, false), Async),
         stored(2, Short, [12, 6], 1 << 10, (0, true), Auto),
-        stored(3, Short, [13, 7], 1 << 16, (1 << 14, false), Local),
-        stored(3, Compressed, [12, 7], 1 << 10, (0, true), Local),
+        stored(3, Short, [13, 7], 1 << 16, (1 << 14, false), Async),
+        stored(3, Compressed, [12, 7], 1 << 10, (0, true), Async),
         blind(stored(2, Compressed, [12, 7], 1 << 10, (0, false), Auto)),
-        framed(Zlib, reopened([1, 3], Compressed, [12, 6], 1 << 10, StorageMode::Auto, Local)),
+        framed(Zlib, reopened([1, 3], Compressed, [12, 6], 1 << 10, StorageMode::Auto, Async)),
         framed(Lz4, reopened([3, 2], Packed, [13, 8], 1 << 12, always(3 << 20, false), Auto)),
         reopened([2, 1], Compressed, [12, 7], 1 << 10, always(0, true), Auto),
-        reopened([1, 2], Packed, [12, 6], 1 << 12, always(0, false), Local),
+        reopened([1, 2], Packed, [12, 6], 1 << 12, always(0, false), Async),
     ]);
     all.extend([
         by(Route::Ranges, stored(2, Compressed, [12, 6], 1 << 10, (0, true), Auto)),

@@ -3,7 +3,7 @@
 use super::source::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 93] = [
+const RETIRED: [(&str, &str); 96] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -62,6 +62,7 @@ const RETIRED: [(&str, &str); 93] = [
     ("Taken", "ResultPlace, JobCost"),
     ("Tally", "FrequencyTable, BoundedCount, IoTotals"),
     ("Teller", "SignalWriter"),
+    ("Together", "Parallel"),
     ("Told", "RunDescription"),
     ("UpdateCell", "UpdateKey"),
     ("Wanted", "Cancellation, Projection"),
@@ -87,9 +88,11 @@ const RETIRED: [(&str, &str); 93] = [
     ("out_of_step", "is_asynchronous"),
     ("outbox", "bucket"),
     ("outboxes", "buckets"),
+    ("own_cores", "pinned"),
     ("recipe", "tile_writer_config"),
     ("regroup", "by_rows"),
     ("renew", "apply_vertices"),
+    ("roster", "incarnations"),
     ("shelf", "chunks"),
     ("shelve", "group_chunks_by_stripe"),
     ("shelves", "chunk_sets"),

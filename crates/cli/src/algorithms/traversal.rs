@@ -85,7 +85,7 @@ impl FrontierArgs {
             Frontier::Dense => FrontierMode::Dense,
             Frontier::Pull => FrontierMode::Pull,
             Frontier::Sparse => FrontierMode::Sparse,
-            Frontier::Async => FrontierMode::Local,
+            Frontier::Async => FrontierMode::Asynchronous,
         }
     }
 

@@ -83,7 +83,7 @@ impl StripeColumns<'_> {
                 signals: &mut self.signals[bytes(shape.signal)],
                 active: &mut self.active[bytes(flags)],
                 total: &mut self.totals[number * shape.total..(number + 1) * shape.total],
-                alike: graph.implicit_multiplicity(
+                multiplicity: graph.implicit_multiplicity(
                     &(first + vertices.start as u64..first + vertices.end as u64),
                 ),
             };

@@ -27,11 +27,11 @@ impl<E: Extended> Extension<E> {
         vertices: Segment<'_>,
         applied: impl Fn(usize, E::Value) -> (E::Value, E::Total),
     ) -> u64 {
-        let Segment { values, signals, total, alike, .. } = vertices;
+        let Segment { values, signals, total, multiplicity, .. } = vertices;
         let values = elements_mut::<E::Value>(values);
         let active = values.len() as u64;
         let [sum, last] = apply_vertices(&self.0, values, elements_mut(signals), applied);
-        total.copy_from_slice(bytes_of(&sum.merge(repeated(last, alike - 1))));
+        total.copy_from_slice(bytes_of(&sum.merge(repeated(last, multiplicity - 1))));
         active
     }
 }

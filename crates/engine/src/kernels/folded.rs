@@ -28,14 +28,14 @@ fn apply_vertices<P: Program>(
     vertices: Segment<'_>,
     applied: impl Fn(usize, P::Value) -> Applied<P::Value, P::Total>,
 ) -> u64 {
-    let Segment { values, signals, active, total, alike } = vertices;
+    let Segment { values, signals, active, total, multiplicity } = vertices;
     let columns =
         Vertices::<P> { values: elements_mut(values), signals: elements_mut(signals), active };
     let totals = dispatched(
         #[inline(always)]
         || columns.apply_vertices(program, applied),
     );
-    let sum = totals.total.merge(repeated(totals.last, alike - 1));
+    let sum = totals.total.merge(repeated(totals.last, multiplicity - 1));
     total.copy_from_slice(bytes_of(&sum));
     totals.active
 }

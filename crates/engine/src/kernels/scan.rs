@@ -21,7 +21,7 @@ pub(crate) struct SlotResults<'a> {
     pub(crate) values: &'a mut [u8],
     pub(crate) total: &'a mut [u8],
     /// Number of vertices that the last one stands for.
-    pub(crate) alike: u64,
+    pub(crate) multiplicity: u64,
 }
 
 /// Calls that a scan makes of an input scan.
@@ -61,14 +61,14 @@ impl<P: InputScan> ScanKernel for Scanning<'_, P> {
     }
 
     fn results(&self, vertices: SlotResults<'_>, accums: &[u8]) {
-        let SlotResults { slots, values, total, alike } = vertices;
+        let SlotResults { slots, values, total, multiplicity } = vertices;
         let accums = elements::<P::Accum>(accums);
         let (mut sum, mut last) = (P::Total::default(), P::Total::default());
         for (value, &slot) in elements_mut::<P::Value>(values).iter_mut().zip(slots) {
             (*value, last) = self.program.value(slot, accums[slot as usize]);
             sum = sum.merge(last);
         }
-        total.copy_from_slice(bytes_of(&sum.merge(repeated(last, alike - 1))));
+        total.copy_from_slice(bytes_of(&sum.merge(repeated(last, multiplicity - 1))));
     }
 
     fn total(&self, totals: &[u8]) -> Vec<u8> {

@@ -40,7 +40,7 @@ pub(crate) struct Segment<'a> {
     pub(crate) active: &'a mut [u8],
     pub(crate) total: &'a mut [u8],
     /// Number of vertices that the last one stands for.
-    pub(crate) alike: u64,
+    pub(crate) multiplicity: u64,
 }
 
 /// Calls that schedules make of any program.

@@ -180,34 +180,34 @@ pub enum FrontierMode {
     /// Vertices look for an active neighbour, where that is possible; else all stripes are folded.
     Pull,
     /// Active vertices are looked up, one after the other.
-    Alone,
+    Serial,
     /// Active vertices are looked up by all workers, stripe by stripe.
-    Together,
+    Parallel,
     /// Where edges are on storage, parts of the graph are relaxed from the first iteration on,
     /// each while it is in memory, by programs that allow it; else as `Auto`.
-    Local,
+    Asynchronous,
 }
 
 impl FrontierMode {
     /// Whether one thread looks active vertices up, where that `pays` by their edges.
-    pub(crate) fn is_alone(self, pays: bool) -> bool {
+    pub(crate) fn is_serial(self, pays: bool) -> bool {
         match self {
-            Self::Alone => true,
-            Self::Together => false,
-            Self::Auto | Self::Dense | Self::Sparse | Self::Pull | Self::Local => pays,
+            Self::Serial => true,
+            Self::Parallel => false,
+            Self::Auto | Self::Dense | Self::Sparse | Self::Pull | Self::Asynchronous => pays,
         }
     }
 
     /// The mode that it means where all edges are in memory.
     pub(super) fn resident(self) -> Self {
-        if self == Self::Local { Self::Auto } else { self }
+        if self == Self::Asynchronous { Self::Auto } else { self }
     }
 
     /// The mode that it means where edges are on storage: what would be looked up is not in memory.
     pub(super) fn stored(self) -> Self {
         match self {
-            Self::Auto | Self::Local => self,
-            Self::Dense | Self::Sparse | Self::Pull | Self::Alone | Self::Together => Self::Dense,
+            Self::Auto | Self::Asynchronous => self,
+            Self::Dense | Self::Sparse | Self::Pull | Self::Serial | Self::Parallel => Self::Dense,
         }
     }
 }

@@ -258,7 +258,7 @@ impl Plan {
                     lines,
                     "frontier  edges of active vertices are met in passing; after many \
                      iterations,\n          {}",
-                    FrontierMode::Local
+                    FrontierMode::Asynchronous
                 )?,
                 (_, mode) => writeln!(lines, "frontier  {mode}")?,
             }
@@ -341,8 +341,12 @@ impl fmt::Display for FrontierMode {
             Self::Auto => "edges of few active vertices are looked up, of many met in passing",
             Self::Dense => "edges of active vertices are met in passing",
             Self::Pull => "vertices look for an active neighbour where they have rows to look in",
-            Self::Local => "parts are finished while they are in memory, where programs allow it",
-            Self::Sparse | Self::Alone | Self::Together => "edges of active vertices are looked up",
+            Self::Asynchronous => {
+                "parts are finished while they are in memory, where programs allow it"
+            }
+            Self::Sparse | Self::Serial | Self::Parallel => {
+                "edges of active vertices are looked up"
+            }
         })
     }
 }

@@ -76,7 +76,7 @@ pub(crate) fn due(
     let may = relaxes && graph.plan.storage().is_some() && kernel.limit().stated().is_none();
     match graph.plan.frontier_mode() {
         _ if resume.must_relax(reached) => Some(0),
-        FrontierMode::Local if may => Some(0),
+        FrontierMode::Asynchronous if may => Some(0),
         FrontierMode::Auto if may && reached.is_asynchronous() => Some(0),
         FrontierMode::Auto if may => Some(GRAPHS * graph.chunk_bytes),
         _ => None,

@@ -50,8 +50,8 @@ fn results(
         slots.clear();
         let present = all.filter(|slot| vertices.number(*slot).is_some());
         slots.extend(present.map(|slot| slot as u32));
-        let alike = graph.implicit_multiplicity(&(start(run)..start(run + 1)));
-        make(SlotResults { slots, values, total, alike });
+        let multiplicity = graph.implicit_multiplicity(&(start(run)..start(run + 1)));
+        make(SlotResults { slots, values, total, multiplicity });
         Ok(())
     })?;
     Ok((values, totals))

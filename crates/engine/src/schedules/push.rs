@@ -42,14 +42,14 @@ pub(crate) fn iterate<P: Program>(
     last: &P::Total,
 ) -> Result<(P::Total, IterationStats), EngineError> {
     let pays = selected.edges < FEW_EDGES || context.workers.threads() == 1;
-    let is_alone = context.graph.plan.frontier_mode().is_alone(pays);
+    let is_serial = context.graph.plan.frontier_mode().is_serial(pays);
     let sources = &selected.vertices;
     // Signals as they are now: a source that gathers an update sends it in a later iteration. Where
     // one is enough a source meets none, and is asked when its turn comes.
     let signals = |&source: &u32| program.signal(&state.values[source as usize]);
     let signals: Vec<P::Signal> =
         if P::ANY_UPDATE_SUFFICES { Vec::new() } else { sources.iter().map(signals).collect() };
-    let (total, changed, edges) = if is_alone {
+    let (total, changed, edges) = if is_serial {
         serial(program, rows, state, (sources, &signals), last)
     } else {
         parallel((context, program), rows, state, (sources, &signals), last)?

@@ -140,7 +140,7 @@ fn by_route(
     }
     let phase = progress.phase("iterate", Unit::Iterations, stated);
     let context = Context { graph, workers, progress, phase: &phase, checkpoints };
-    let own_cores = PinnedWorkers::new(workers, graph.is_streamed());
+    let pinned = PinnedWorkers::new(workers, graph.is_streamed());
     let ended = match graph.plan.out_of_core() {
         None => in_memory(&context).map(|(reached, state)| (reached, values(state, graph))),
         Some(OutOfCore::Ranges(plan)) => ranges::run(&context, kernel, plan)
@@ -151,7 +151,7 @@ fn by_route(
             Err(EngineError::internal("the graph was planned for a program over triangles"))
         }
     };
-    drop(own_cores);
+    drop(pinned);
     // Results may be written where bins and states of edges were.
     workers.wait_for_closed_files();
     ended

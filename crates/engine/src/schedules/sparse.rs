@@ -25,7 +25,7 @@ use crate::schedules::context::Context;
 use crate::schedules::frontier::{Frontier, Masks, Selected};
 
 /// With fewer edges than this, waking other threads costs more than it brings.
-const ALONE_BELOW: u64 = 1 << 14;
+const SERIAL_BELOW: u64 = 1 << 14;
 
 /// Makes accumulators of all vertices, where there are none yet.
 pub(crate) fn prepare<P: Program>(
@@ -52,7 +52,7 @@ pub(crate) fn iterate<P: Program>(
     last: &P::Total,
 ) -> Result<(P::Total, IterationStats), EngineError> {
     let mode = tools.0.graph.plan.frontier_mode();
-    let (total, edges) = if mode.is_alone(selected.edges < ALONE_BELOW) {
+    let (total, edges) = if mode.is_serial(selected.edges < SERIAL_BELOW) {
         serial(tools, tiles, state, frontier, &selected.vertices, last)
     } else {
         parallel(tools, tiles, state, frontier, &selected.vertices, last)?

@@ -12,8 +12,8 @@
 //! The first word of a new process may make a coordinator begin an epoch, whatever it says.
 //!
 //! Not checked: what a fenced process does to its own disk, which is no one else's; what machines
-//! learn of processes from the coordinator's roster alone; and state that changes without an effect
-//! at once (the others would show by chunks that are streamed twice, sums or the answer).
+//! learn of processes from the coordinator's incarnations alone; and state that changes without an
+//! effect at once (the others would show by chunks that are streamed twice, sums or the answer).
 
 use welter_protocol::ids::Epoch;
 use welter_protocol::messages::{Envelope, Message};

@@ -170,7 +170,7 @@ fn relaxing(values: bool) -> Executor {
     with(&stored(), |settings| Settings {
         threads: Some(2),
         block_bits: Some(6),
-        frontier: FrontierMode::Local,
+        frontier: FrontierMode::Asynchronous,
         storage,
         ..settings
     })

@@ -135,7 +135,7 @@ fn a_fold_program_that_never_settles_is_ended_on_every_route() {
         else {
             continue;
         };
-        let relaxes = settings.frontier == FrontierMode::Local;
+        let relaxes = settings.frontier == FrontierMode::Asynchronous;
         routes[match settings.route {
             None | Some(Route::Fold) => usize::from(relaxes),
             Some(Route::Ranges) => 2,
@@ -350,7 +350,7 @@ fn a_stream_program_that_never_stops_is_ended_over_a_graph_and_over_its_input() 
 fn some() -> Vec<Executor> {
     let all: Vec<Executor> = executors().into_iter().skip(1).collect();
     let is_local = |executor: &&Executor| match executor {
-        Executor::Memory(it) => it.settings.frontier == FrontierMode::Local,
+        Executor::Memory(it) => it.settings.frontier == FrontierMode::Asynchronous,
         _ => false,
     };
     let by = |route: fn(Option<Route>) -> bool| all.iter().find(|it| route(it.route()));

@@ -2,7 +2,7 @@
 
 use welter_algorithms::LabelPropagation;
 use welter_algorithms::bfs::BfsTree;
-use welter_engine::plan::FrontierMode::{Auto, Dense, Local};
+use welter_engine::plan::FrontierMode::{Asynchronous, Auto, Dense};
 use welter_engine::{IterationStats, Mode};
 use welter_store::io::VolumeStats;
 
@@ -88,14 +88,14 @@ fn on_a_grid<P: Program>(program: &P, values: bool, levels_least: usize) {
     let expected = searched(&narrow(Setup::memory(), Auto), program, input());
     let cache_bytes = expected.chunk_bytes / 4;
     for threads in [1, 3] {
-        for frontier in [Auto, Local] {
+        for frontier in [Auto, Asynchronous] {
             let storage = StorageMode::Always { cache_bytes, values };
             let way = Setup { threads, storage, ..Setup::stored(0, &directory) };
             let found = searched(&narrow(way, frontier), program, input());
             assert!(found.values == expected.values, "other values with {frontier:?}");
             let RunOutcome { read, chunk_bytes, levels, .. } = found;
             let name = format!("{threads} threads, {frontier:?}");
-            let most = if frontier == Local { 8 } else { 16 };
+            let most = if frontier == Asynchronous { 8 } else { 16 };
             assert!(read > 0 && read <= most * chunk_bytes, "{name}: {read} of {chunk_bytes}");
             assert!(levels.iter().any(|level| level.mode == Mode::Asynchronous));
         }
@@ -129,7 +129,8 @@ fn a_graph_of_few_levels_is_read_level_by_level() {
     let input = || Box::new(edges(400_000, 4_000, false));
     let way = |frontier| Setup { frontier, ..Setup::stored(0, &directory) };
     let search = Bfs::new(vec![1]);
-    let found = [Auto, Dense, Local].map(|frontier| searched(&way(frontier), &search, input()));
+    let found =
+        [Auto, Dense, Asynchronous].map(|frontier| searched(&way(frontier), &search, input()));
     let [auto, dense, local] = found;
     assert!(auto.values == dense.values && local.values == dense.values);
     assert!(local.levels.iter().any(|level| level.mode == Mode::Asynchronous));

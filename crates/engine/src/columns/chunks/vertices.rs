@@ -55,6 +55,6 @@ fn segment_totals(
     let flags = if shape.capabilities.frontier { count } else { 0 };
     assert_eq!(active.len(), flags, "a flag for each value where vertices fall inactive");
     let mut total = vec![0; shape.total];
-    let active = apply(Segment { values, signals, active, total: &mut total, alike: 1 });
+    let active = apply(Segment { values, signals, active, total: &mut total, multiplicity: 1 });
     VertexTotals { total, active }
 }
