@@ -3,9 +3,11 @@
 //!
 //! Words go in as they stand on the command line, tables go out as Arrow streams and columns of
 //! numpy; everything that has a shape in Python (functions with options, results, progress bars) is
-//! written in Python, beside this module. Invariants: work is done without the interpreter's lock,
-//! and ends soon after Ctrl-C ([`work`]); errors are those of `welter/_errors.py`, with the texts
-//! of the command line.
+//! written in Python, beside this module.
+//!
+//! Invariants: work is done without the interpreter's lock, and ends soon after Ctrl-C · errors are
+//! those of `welter/_errors.py`, with the texts of the command line. Checked in `work::working` and
+//! `work::raised`; the tests of `python/tests/test_runs.py` show both.
 
 #![expect(clippy::needless_pass_by_value, reason = "functions of Python get what they are given")]
 

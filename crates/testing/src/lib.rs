@@ -9,8 +9,8 @@
 //! happens to edges that have state, and [`executors`] lists all that must agree. [`seeds`] runs
 //! fuzz targets without a fuzzer. [`bucket`] is a store of objects, with its faults.
 //!
-//! Invariant: only a dev-dependency, or a dependency of the benchmarks. This crate may panic: a
-//! test that cannot read its answers has failed.
+//! Invariant: only a dev-dependency, or a dependency of the benchmarks. Checked in
+//! `layers::check_manifest`. This crate may panic: a test that cannot read its answers has failed.
 
 pub mod answers;
 pub mod blind;

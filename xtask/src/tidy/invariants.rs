@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 use super::source::{Finding, Source};
 
 /// Crates whose modules all say so.
-const CRATES: [&str; 14] = [
+const CRATES: [&str; 18] = [
+    "benches/src/",
     "crates/algorithms/src/",
     "crates/cli/src/",
     "crates/cluster/src/",
@@ -24,10 +25,13 @@ const CRATES: [&str; 14] = [
     "crates/model/src/",
     "crates/objects/src/",
     "crates/output/src/",
+    "crates/programs/src/",
     "crates/progress/src/",
     "crates/protocol/src/",
+    "crates/python/src/",
     "crates/sim/src/",
     "crates/store/src/",
+    "crates/testing/src/",
     "crates/transport/src/",
     "crates/worker/src/",
 ];
