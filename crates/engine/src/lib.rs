@@ -13,7 +13,7 @@
 //!   edge.
 //! - A destination meets its updates in the order of their sources, and totals are merged by fixed
 //!   segments of vertices, so results are bit-identical for any number of threads, any widths and
-//!   either encoding.
+//!   any encoding.
 //! - Nothing here knows a socket. Files are volumes, which hold slabs of bytes, and beside them
 //!   what [`kept`] writes.
 //!
