@@ -125,7 +125,7 @@ const XSTREAM_SCALE: u32 = 22;
 /// Edges of R-MAT 27, the graph of Chaos' table 1 (SOSP 2015, section 8), each counted once.
 const TABLE_EDGES: f64 = (16_u64 << 27) as f64;
 
-/// All of them. LCC is that of the graph without directions, which is the one that others have.
+/// All jobs. LCC is that of the graph without directions, which is the one that others have.
 pub(super) const JOBS: [Job; 15] = [
     Job::new(&["wcc"], Answer::Groups("component")).xstream(14.8).table(729.0, 995.0),
     Job::new(&["scc"], Answer::Groups("component")).xstream(8.1).table(1689.0, 1962.0),

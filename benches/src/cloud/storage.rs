@@ -53,7 +53,7 @@ pub(crate) const S2P: Storage = Storage { name: "S2P", disk: PROVISIONED, networ
 pub(crate) const P2S: Storage = Storage { name: "P2S", disk: STANDARD, network: RESERVED };
 pub(crate) const P2P: Storage = Storage { name: "P2P", disk: PROVISIONED, network: RESERVED };
 
-/// Another cloud: its external disk reads a sixth of what the local one does, and writes half.
+/// Local disk of another cloud, whose external disk reads a sixth of this and writes half.
 pub(crate) const AZURE_LOCAL: Storage = Storage {
     name: "local",
     disk: Disk { read: 180 * MB, write: 90 * MB, operations: None },

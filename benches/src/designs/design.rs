@@ -47,7 +47,7 @@ const fn design(name: &'static str, overheads: &'static [Overhead]) -> Design {
     Design { name, buffers: Buffers::Vectors(overheads), has_queues: false }
 }
 
-/// All of them: the first one is the paper's own, those with one overhead differ from `buffers`.
+/// All designs: the first one is the paper's own, those with one overhead differ from `buffers`.
 pub(super) static DESIGNS: [Design; 9] = [
     Design { name: "lanes", buffers: Buffers::Rings, has_queues: false },
     design("buffers", &[]),

@@ -53,7 +53,7 @@ pub(crate) struct JobSetup<'a> {
 /// How a run ended that did not end well.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum JobOutcome {
-    /// It took longer than it may.
+    /// End of a job that took longer than it may.
     #[error("it took longer than {0} s")]
     TooLong(u64),
     /// The command says that the budget is too small.

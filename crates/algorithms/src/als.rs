@@ -179,7 +179,7 @@ pub struct Rated<const K: usize> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Errors {
-    /// Its ratings, which are all there are.
+    /// Number of the ratings of the side, which are all there are.
     pub ratings: f64,
     /// The sum of their squared errors.
     pub squares: f64,

@@ -92,7 +92,7 @@ const POINTER: RankedEdge = RankedEdge { weight: BUSY, ends: 0 };
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Node {
-    /// Its least edge in this round.
+    /// Least edge of the vertex in this round.
     best: RankedEdge,
     /// The edge over which it hooked.
     branch: Branch,
@@ -120,7 +120,7 @@ impl Value for Node {
 pub struct Message {
     /// The edge that is offered; or the least one of the parent.
     edge: RankedEdge,
-    /// Its source, or the parent of that.
+    /// Source of the message, or the parent of that.
     parent: u64,
 }
 

@@ -97,7 +97,7 @@ pub struct Class {
     vertex: u32,
     /// The class that this one becomes a part of.
     name: u32,
-    /// Its least member, or [`NONE`] if it has none.
+    /// Least member of the class, or [`NONE`] if it has none.
     least: u32,
     /// Of the vertex itself, the least member of the class that it is in.
     label: u32,

@@ -56,13 +56,13 @@ use crate::Float;
 /// Treatment of the rank of sinks, which no edge carries on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dangling {
-    /// It is spread evenly over all vertices, as LDBC Graphalytics demands. Ranks sum to 1.
+    /// The rank of sinks goes to all vertices evenly, as LDBC Graphalytics demands: ranks sum to 1.
     #[default]
     Spread,
     /// As `NetworkX` does: spread like the teleport, which is evenly, and `tolerance` is per
     /// vertex: iteration ends when the ranks change by less than `V * tolerance` in total.
     NetworkX,
-    /// It is lost. Ranks sum to less than 1 when there are sinks.
+    /// Rank of sinks is lost. Ranks sum to less than 1 when there are sinks.
     Drop,
     /// As in the papers, which do not normalise: every vertex begins with rank 1, and
     /// `rank = 1 - d + d * sum`; the rank of sinks is lost.

@@ -50,7 +50,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// The component is known.
 pub(crate) const DECIDED: u16 = 0;
-/// Others reach their labels, this vertex does not yet.
+/// Stage: other vertices reach their labels, this one does not yet.
 pub(crate) const SILENT: u16 = 1;
 /// Stage: vertices tell that they are open, with and against the edges.
 pub(crate) const TRIM: u16 = 2;
@@ -117,7 +117,7 @@ pub(crate) struct Received {
 #[repr(C)]
 pub struct Labelled {
     pub(crate) vertex: u32,
-    /// Its component, once that is decided.
+    /// Component of the vertex, once that is decided.
     pub(crate) label: u32,
     /// The stage as of which it speaks, or [`DECIDED`] or [`SILENT`].
     pub(crate) says: u16,

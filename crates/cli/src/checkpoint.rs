@@ -108,7 +108,7 @@ enum Input {
 }
 
 impl Input {
-    /// All that a run reads: the graph, and tables of vertices.
+    /// Inputs that a run reads: the graph, and tables of vertices.
     fn all(source: &Source, tables: &[String]) -> Result<Vec<Self>, Failure> {
         let mut inputs = match source {
             Source::Files(names) => files(names)?,

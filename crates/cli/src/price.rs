@@ -168,7 +168,7 @@ impl Prices {
 }
 
 impl Spent {
-    /// This and another part of a run beside it, so often.
+    /// Sum of this and another part of a run beside it, which occurs this number of times.
     pub(crate) fn and(&self, part: &Self, times: u64) -> Self {
         let add = |sum: u64, part: u64| sum.saturating_add(part.saturating_mul(times));
         let (sum, more) = (self.objects, part.objects);

@@ -38,13 +38,13 @@ impl Outputs {
         Self { inputs, ..Self::default() }
     }
 
-    /// And these tables.
+    /// Adds these tables.
     pub(crate) fn with_tables(mut self, tables: impl IntoIterator<Item = String>) -> Self {
         self.inputs.extend(table_files(tables));
         self
     }
 
-    /// And keeps checkpoints in this directory.
+    /// Adds checkpoints in this directory.
     pub(crate) fn with_checkpoint(mut self, directory: Option<&PathBuf>) -> Self {
         self.checkpoint = directory.and_then(|directory| fs::canonicalize(directory).ok());
         self.checkpoint_folder = directory.and_then(|directory| Location::of(directory)?.ok());

@@ -265,7 +265,7 @@ struct Written<'a> {
 pub(crate) struct ObjectFigures {
     /// For objects, and for their heads.
     reads: u64,
-    /// That put, copy or list.
+    /// Requests that put, copy or list.
     writes: u64,
     bytes_received: u64,
     bytes_sent: u64,
@@ -379,7 +379,7 @@ impl Report {
         ))
     }
 
-    /// And what came from a cache, if the graph was read through one.
+    /// Adds what came from a cache, if the graph was read through one.
     pub(crate) fn cached(self, source: &Source) -> Self {
         let lies_elsewhere = source.lies_elsewhere();
         Self { edge_cache: CacheFigures::of(source), lies_elsewhere, ..self }

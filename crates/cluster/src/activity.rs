@@ -148,7 +148,7 @@ impl Activity {
         ]
     }
 
-    /// Its numbers in a line.
+    /// Numbers of the activity in a line.
     pub(crate) fn line(&self) -> String {
         self.numbers().iter().fold(String::new(), |mut line, number| {
             // Writing to a string cannot fail.

@@ -51,7 +51,7 @@ const EXITS: [Exit; 14] = [
 /// Word of a machine to its host.
 #[derive(Debug)]
 pub(crate) enum Word {
-    /// It has this incarnation, and listens there.
+    /// The machine has this incarnation, and listens there.
     Listening { incarnation: u32, address: SocketAddr },
     /// A report.
     Report(Report),
@@ -61,11 +61,11 @@ pub(crate) enum Word {
     Rows { partition: u32, chunk: u64, rows: u64 },
     /// End of the list of chunks.
     PartsEnd,
-    /// It could not write or name a part of the result: the kind of that failure, and the reason.
+    /// Failure to write or name a part of the result: its kind, and the reason.
     Unwritten(FailureKind, String),
-    /// It has not what it was asked for, for this reason.
+    /// Answer of a machine that has not what it was asked for, with the reason.
     Lacking(String),
-    /// It has nothing to say, and is there.
+    /// Sign of life of a machine that has nothing to say.
     Alive,
 }
 

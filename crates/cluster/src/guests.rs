@@ -40,7 +40,7 @@ pub(crate) struct Place {
 }
 
 impl Guests {
-    /// This number of places.
+    /// Guests with this number of places.
     pub(crate) fn new(max: usize) -> Arc<Self> {
         Arc::new(Self { max, moment: MOMENT, state: Mutex::default() })
     }

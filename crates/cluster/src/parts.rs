@@ -41,7 +41,7 @@ pub type Unwritten = (FailureKind, String);
 /// Place of a chunk in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartPlace {
-    /// Its number among all chunks, in the order of their vertices.
+    /// Number of the part among all chunks, in the order of their vertices.
     pub number: usize,
     /// Bytes of all chunks before it.
     pub offset_bytes: u64,

@@ -22,7 +22,7 @@ use welter_model::edges::{EdgeList, EdgeStream, Reading, StreamError};
 use welter_protocol::Rank;
 use welter_worker::{Input, InputEdge};
 
-/// Some parts of a stream, whose slots are known beforehand.
+/// Parts of a stream that one machine reads, whose slots are known beforehand.
 pub struct Share {
     stream: Arc<dyn EdgeStream>,
     reading: Reading,

@@ -22,7 +22,7 @@ pub type Inspect<'l> = dyn FnMut(&Written<'_>) -> Result<(), ClusterError> + 'l;
 
 /// How a result is taken.
 pub enum ResultPlace<'t> {
-    /// It comes to the host.
+    /// The result comes to the host.
     Here,
     /// Machines write it, and the host looks at it.
     Parts(&'t mut Inspect<'t>),

@@ -308,7 +308,7 @@ struct Rows {
     parts: Vec<RowPart>,
 }
 
-/// Some rows of one table.
+/// Run of rows of one table.
 struct RowPart {
     source: usize,
     slots: Vec<u32>,

@@ -71,7 +71,7 @@ struct State {
     readings: Vec<FileSummary>,
 }
 
-/// All that the sources said.
+/// Parts that the sources handed over.
 pub(crate) struct CollectedParts {
     pub(crate) files: Vec<String>,
     pub(crate) parts: Vec<PlacedRun>,

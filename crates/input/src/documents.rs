@@ -92,7 +92,7 @@ struct Node {
     /// Where it was stated, or else where it was met first.
     line: u64,
     stated: bool,
-    /// Its place in the labels, plus one; 0 where it has none.
+    /// Place of the node in the labels, plus one; 0 where it has none.
     label: u32,
 }
 
@@ -100,7 +100,7 @@ struct Node {
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     ends: Pair,
-    /// Its line, and in the two lowest bits whether it is directed: not said, no, or yes.
+    /// Line of the edge, and in the two lowest bits whether it is directed: not said, no, or yes.
     packed: u64,
 }
 

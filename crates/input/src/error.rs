@@ -180,7 +180,7 @@ pub enum InputError {
     /// The system refused to read or write a temporary file.
     #[error("a temporary file in {directory}: cannot {action}: {source}")]
     TempFiles {
-        /// Its directory; the file itself has no name.
+        /// Directory of the file, which itself has no name.
         directory: String,
         /// Verb for what was tried, such as `read at byte 4096`.
         action: String,
@@ -190,7 +190,7 @@ pub enum InputError {
     /// A temporary file does not hold what was written to it.
     #[error("a temporary file in {directory}: byte {offset}: {what}")]
     ScratchDamaged {
-        /// Its directory; the file itself has no name.
+        /// Directory of the file, which itself has no name.
         directory: String,
         /// Where the damaged block begins.
         offset: u64,

@@ -105,7 +105,7 @@ pub(crate) struct BoundedCount {
 }
 
 impl BoundedCount {
-    /// None found yet, and at most `most` to come.
+    /// A count of nothing so far, with at most `most` to come.
     pub(crate) fn new(most: u64) -> Self {
         Self { most, found: AtomicU64::new(0) }
     }

@@ -53,7 +53,7 @@ pub(crate) struct MatrixMarket;
 
 /// Statements of the lines before the first entry.
 struct Header {
-    /// There is no banner.
+    /// Whether there is no banner.
     bare: bool,
     field: Field,
     symmetry: Symmetry,

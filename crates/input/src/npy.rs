@@ -167,7 +167,7 @@ impl Column {
     }
 }
 
-/// Some rows of an array.
+/// Run of rows of an array.
 struct Block<'a> {
     array: &'a Array<'a>,
     context: &'a Context<'a>,

@@ -87,13 +87,13 @@ impl ReadOptions {
 /// Which column is the weight of an edge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WeightChoice {
-    /// None; other columns are skipped unread.
+    /// No weights; other columns are skipped unread.
     #[default]
     Ignore,
     /// The column that is evidently the weight, if there is one (see the crate's `columns`): one
     /// called `weight` or by a word for it such as `cost`, else the one further column of numbers.
     IfPresent,
-    /// This one; that it is missing is an error.
+    /// Weights of this column; that it is missing is an error.
     Column(ColumnRef),
 }
 

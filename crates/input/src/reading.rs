@@ -39,9 +39,9 @@ pub struct FileSummary {
 /// A column, or an attribute of edges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileColumn {
-    /// Its place, counted from 1, where columns have an order.
+    /// Place of the column, counted from 1, where columns have an order.
     pub number: Option<usize>,
-    /// Its name, where it has one.
+    /// Name of the column, where it has one.
     pub name: Option<String>,
 }
 

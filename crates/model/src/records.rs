@@ -13,7 +13,7 @@ pub struct RawLayout {
 /// Type of the weight of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RawWeight {
-    /// There is none.
+    /// No weight.
     #[default]
     None,
     /// A 32-bit float; where a weight is written as one, the nearest to it.

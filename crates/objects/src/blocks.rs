@@ -17,7 +17,7 @@ use crate::read_requests::{BLOCKS_MIN, ReadRequests};
 
 /// Bytes of a block, where there is memory for some.
 const BLOCK_BYTES: u64 = 4 << 20;
-/// And where there is little.
+/// Bytes of a block where there is little memory, at least.
 const BLOCK_BYTES_MIN: u64 = 64 << 10;
 /// An object that threads read at any place. Copies share their blocks.
 #[derive(Clone, Debug)]

@@ -33,7 +33,7 @@ pub struct ObjectError {
 pub enum ObjectErrorKind {
     /// The URL is none, or the environment does not say what it should.
     Address,
-    /// There is no such object, or no such bucket.
+    /// The object, or its bucket, does not exist.
     Missing,
     /// The object is another one than when it was opened, or is gone.
     Changed,
@@ -57,7 +57,7 @@ impl ObjectError {
         Self::new(name, ObjectErrorKind::Store, format!("cannot begin a request: {error}"))
     }
 
-    /// And this went wrong as well.
+    /// Adds what went wrong as well.
     pub(crate) fn and(mut self, what: &str) -> Self {
         self.what = format!("{}; {what}", self.what);
         self

@@ -29,7 +29,7 @@ struct OpenObject {
     path: Path,
     name: String,
     bytes: u64,
-    /// Its entity tag is another as soon as the object is.
+    /// Version of the object, whose entity tag is another as soon as the object is.
     version: Version,
     /// The first bytes.
     head: Bytes,

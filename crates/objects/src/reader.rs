@@ -74,7 +74,7 @@ impl Ahead {
         Self { bytes: self.bytes.min(bytes), ..self }
     }
 
-    /// And all of it is wanted.
+    /// Reading ahead of an object of which all is wanted.
     #[must_use]
     pub fn surely(self) -> Self {
         Self { sure: true, ..self }

@@ -26,7 +26,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// All of it since the process began.
+    /// Traffic since the process began.
     pub fn so_far() -> Self {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Self {

@@ -5,9 +5,9 @@ use object_store::{ObjectMeta, PutResult, UpdateVersion};
 /// A version of an object, in the words of its store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Version {
-    /// Its entity tag, where the store has such.
+    /// Entity tag of the object, where the store has such.
     pub tag: Option<String>,
-    /// Its number, where the store counts.
+    /// Number of the version, where the store counts.
     pub number: Option<String>,
 }
 

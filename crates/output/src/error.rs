@@ -115,7 +115,7 @@ impl OutputError {
         }
     }
 
-    /// And what was uploaded until then was removed, or not.
+    /// Adds whether what was uploaded until then was removed.
     pub(crate) fn leaving(self, given_up: Result<(), ObjectError>) -> Self {
         match given_up {
             Ok(()) => self,

@@ -29,7 +29,7 @@ pub trait CompiledFold: Program + Send + Sized + 'static {
         checkpoints: Option<&Checkpoints>,
     ) -> Result<Outcome<Self::Value, Self::Total>, EngineError>;
 
-    /// Its kernel, for workers of a cluster.
+    /// Kernel of the program, for workers of a cluster.
     fn kernel(program: Arc<Self>) -> FoldKernel;
 }
 

@@ -21,7 +21,7 @@ pub trait CompiledTriangles: Intersect + Send + Sized + 'static {
         progress: &Progress,
     ) -> Result<Values<Self::Value>, EngineError>;
 
-    /// Its kernel, for workers of a cluster.
+    /// Kernel of the program, for workers of a cluster.
     fn kernel(program: Arc<Self>) -> IntersectKernel;
 }
 

@@ -57,7 +57,7 @@ enum Help {
     Ended,
     /// The stealer was asked for its accumulators.
     Asked,
-    /// Its accumulators have arrived at the master.
+    /// Accumulators of the stealer have arrived at the master.
     HandedOver,
 }
 

@@ -31,7 +31,7 @@ const ROLES: [Role; 2] = [Role::Primary, Role::Mirror];
 /// Why a block cannot be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// There is none of this name.
+    /// No block has this name.
     Missing,
     /// Bytes are missing, or not those that were written.
     Torn,

@@ -127,7 +127,7 @@ impl Manifest {
         of && self.scattered.as_ref().is_some_and(|scattered| scattered.epoch == name.epoch)
     }
 
-    /// Its bytes, with a checksum at the end.
+    /// Bytes of the manifest, with a checksum at the end.
     pub fn encode(&self) -> Bytes {
         let mut form = Form::of(MAGIC.to_vec());
         self.put(&mut form);

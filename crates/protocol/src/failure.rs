@@ -9,7 +9,7 @@ use crate::ids::Rank;
 pub enum Exit {
     /// Another process has taken its rank.
     Fenced,
-    /// Its storage failed; the host may start another.
+    /// Storage of the process failed; the host may start another.
     Storage,
     /// A machine did not come back in time.
     Absent,

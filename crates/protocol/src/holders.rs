@@ -54,7 +54,7 @@ impl Holders {
         self.untold.contains(&engine) || self.holders.get(&source).is_some_and(has)
     }
 
-    /// All that may have a chunk of a cell.
+    /// Machines that may have a chunk of a cell.
     pub(crate) fn of(&self, source: u32) -> Vec<Rank> {
         let informed = self.holders.get(&source).into_iter().flatten();
         self.untold.iter().chain(informed).copied().collect()

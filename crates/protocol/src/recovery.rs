@@ -35,7 +35,7 @@ pub(crate) struct Recovery {
     manifest: Option<Arc<Manifest>>,
     installed: bool,
     answered: bool,
-    /// Others who were faster and want copies.
+    /// Machines that were faster and want copies.
     asked: Vec<(Rank, Role, Vec<BlockName>)>,
     /// Answers that are missing, and copies that were announced and have not come.
     answers: usize,

@@ -58,9 +58,9 @@ pub const VERSION: u32 = 9;
 pub enum Malformed {
     /// Bytes are missing, or too many.
     Length,
-    /// It does not begin like a frame.
+    /// Bytes do not begin like a frame.
     Magic,
-    /// It is of another version.
+    /// The frame is of another version.
     Version(u32),
     /// The body or the payload is larger than any may be.
     TooLarge(u64),
@@ -80,7 +80,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Its bytes in their order, for a driver that writes several pieces at a time.
+    /// Bytes of the frame in their order, for a driver that writes several pieces at a time.
     pub fn parts(&self) -> [&[u8]; 2] {
         [&self.head, &self.payload]
     }

@@ -33,7 +33,7 @@ impl<'py> FromPyObject<'_, 'py> for Column<'py> {
 
 /// An array that lives as long as its memory is read.
 struct Lent {
-    /// It is not looked at, but not freed either.
+    /// Array that is not looked at, but not freed either.
     _array: AssertUnwindSafe<Py<PyAny>>,
 }
 

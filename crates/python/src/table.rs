@@ -24,7 +24,7 @@ pub(crate) struct Table {
 enum Rows {
     /// All rows, wherever they are.
     All(Arc<Answer>),
-    /// Some rows, in memory.
+    /// Rows in memory.
     Some(RecordBatch),
 }
 

@@ -74,7 +74,7 @@ kinds! {
     WriteFails = "write failed",
     /// A sync failed, and what was to be synced was gone.
     SyncFails = "sync failed",
-    /// There was no room for a write.
+    /// A write found no room.
     Full = "no room on disk",
     /// A request took many times as long as usual.
     Slow = "slow disk",

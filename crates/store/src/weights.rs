@@ -7,7 +7,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum WeightKind {
-    /// None: every weight is 1.
+    /// No weights: each is 1.
     None = 0,
     /// Integers 0 to 2^8 - 1.
     U8 = 1,

@@ -17,7 +17,7 @@ pub struct Known {
     pub ranks: Vec<f64>,
 }
 
-/// All of them, in sizes from a handful to some thousand vertices.
+/// All graphs with known answers, in sizes from a handful to some thousand vertices.
 pub fn known() -> Vec<Known> {
     let sized = |make: fn(u32) -> Known, sizes: &[u32]| sizes.iter().map(|n| make(*n)).collect();
     let all: [Vec<Known>; 4] = [

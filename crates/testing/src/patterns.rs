@@ -18,7 +18,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// All of them. `dense`: how many vertices half of the edges run between.
+    /// All patterns. `dense`: how many vertices half of the edges run between.
     pub fn all(dense: u32) -> [Self; 5] {
         [Self::Uniform, Self::StarIn, Self::StarOut, Self::Dense(dense), Self::Near]
     }

@@ -21,7 +21,7 @@ pub fn neighbours(graph: &Graph) -> [Vec<Vec<usize>>; 2] {
     both
 }
 
-/// All that is reached from a vertex past those that are not free; each when all behind it was.
+/// Vertices reached from one past those that are not free; each when all behind it was.
 pub fn reached(rows: &[Vec<usize>], from: usize, free: &mut [bool]) -> Vec<usize> {
     let (mut done, mut stack) = (Vec::new(), Vec::new());
     if std::mem::take(&mut free[from]) {

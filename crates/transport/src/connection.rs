@@ -105,9 +105,9 @@ impl Bounds {
 pub enum Admission {
     /// A number that has not come before.
     New,
-    /// It came before: its acknowledgement may be lost.
+    /// The packet came before: its acknowledgement may be lost.
     Repeated,
-    /// It is beyond any window.
+    /// The packet is beyond any window.
     TooFar,
 }
 

@@ -70,7 +70,7 @@ pub const WITHOUT_RIGHTS: &[&str] = &[
 /// Settings of a device.
 #[derive(Clone, Debug)]
 pub struct DeviceSettings {
-    /// Its name as DPDK has it, with options: `0000:03:00.0`, `net_memif0,role=server`, ...
+    /// Device as DPDK names it, with options: `0000:03:00.0`, `net_memif0,role=server`, ...
     pub device: String,
     /// Address of this machine.
     pub ip: Ipv4Addr,

@@ -62,7 +62,7 @@ fn circles(modules: &BTreeMap<ModulePath, Module>) -> Vec<Vec<(String, Vec<Strin
     circles
 }
 
-/// All that is reached from `from` by one arrow or more.
+/// Files that are reached from `from` by one arrow or more.
 fn reach(arrows: &[BTreeSet<usize>], from: usize) -> BTreeSet<usize> {
     let mut reached = BTreeSet::new();
     let mut left = vec![from];

@@ -47,7 +47,7 @@ const FORMS: [(&str, Kind); 4] = [
 /// Kind of functions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Their bodies have an assertion.
+    /// Functions whose bodies have an assertion.
     Asserting,
     /// The test harness runs them.
     Test,

@@ -12,8 +12,8 @@ pub(super) const DECIDED: u32 = u32::MAX;
 #[derive(Zeroable)]
 #[repr(C)]
 pub struct VertexState {
-    /// Its part, or [`DECIDED`]; at the end, of the vertices that components are known by, the
-    /// smallest of their component.
+    /// Part of the vertex, or [`DECIDED`]; at the end, of the vertices that components are known
+    /// by, the smallest of their component.
     pub(super) part: AtomicU32,
     /// Decided: the vertex that its component is known by. While trimming: `LEAVES` and
     /// `ENTERS`, and above these its degree. While the pivot reaches: `FORTH` and `BACK`.

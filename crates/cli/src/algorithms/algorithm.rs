@@ -135,7 +135,7 @@ pub(crate) trait Algorithm {
     /// The program for a cluster; an option that it has not is refused by its name.
     fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure>;
 
-    /// Its parameters with their defaults filled in, for the report.
+    /// Parameters of the algorithm with their defaults filled in, for the report.
     fn parameters(&self) -> Value;
 
     /// Runs it.
@@ -170,7 +170,7 @@ impl dyn Algorithm + '_ {
 /// Iterations that the options of an algorithm state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StatedIterations {
-    /// Their number.
+    /// Number of iterations.
     pub(crate) count: u64,
     /// Whether there are no fewer, whatever the graph.
     pub(crate) exact: bool,

@@ -59,7 +59,7 @@ pub(crate) struct ClusterGraph<'a> {
 }
 
 impl ClusterGraph<'_> {
-    /// Its vertices, by their names.
+    /// Vertices of the graph, by their names.
     pub(super) fn known(&self) -> KnownVertices<'_> {
         KnownVertices::all((self.ids, self.vertices), self.session)
     }

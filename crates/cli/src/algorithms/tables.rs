@@ -49,7 +49,7 @@ pub(super) struct KnownVertices<'a> {
     pub(super) ids: &'a IdMap,
     pub(super) slots: u64,
     pub(super) session: &'a Session,
-    /// None where all slots are vertices.
+    /// Graph that was read; none where all slots are vertices.
     graph: Option<&'a Graph>,
 }
 
@@ -60,7 +60,7 @@ impl<'a> KnownVertices<'a> {
         Self { ids: &loaded.ids, slots: graph.slots(), session, graph: Some(graph) }
     }
 
-    /// All of the `slots` slots.
+    /// Vertices of all `slots` slots.
     pub(super) fn all((ids, slots): (&'a IdMap, u64), session: &'a Session) -> Self {
         Self { ids, slots, session, graph: None }
     }

@@ -55,7 +55,7 @@ impl DataSet {
         Ok(Self { benchmark, files, jobs })
     }
 
-    /// All that is read of it.
+    /// Files that are read of the data set.
     pub(super) fn inputs(&self) -> impl Iterator<Item = String> {
         let references = self.jobs.iter().filter_map(|job| job.reference.as_ref());
         let references = references.map(|path| path.display().to_string());

@@ -30,7 +30,7 @@ pub(super) enum Outcome {
 
 /// Outcome of validation.
 pub(super) enum Validation {
-    /// There is no reference.
+    /// No reference is there.
     Absent,
     /// The reference is none of this graph, or cannot be read.
     Unfit(Failure),
@@ -89,7 +89,7 @@ impl Outcome {
         matches!(self.validation(), Some(Validation::Absent))
     }
 
-    /// Its row of the table.
+    /// Row of the table for this outcome.
     pub(super) fn line(&self, job: &Job) -> String {
         let name = job.kind.acronym().to_owned();
         let cells = match self {
@@ -139,7 +139,7 @@ impl Outcome {
         ))
     }
 
-    /// Its part of the report.
+    /// Part of the report for this outcome.
     pub(super) fn report(&self, job: &Job) -> Value {
         let mut all = json!({
             "algorithm": job.kind.acronym(),

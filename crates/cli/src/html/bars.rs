@@ -14,7 +14,7 @@ const BAR: f64 = 15.0;
 pub(crate) struct Bar {
     /// Name to its left.
     pub(crate) name: String,
-    /// Its parts, of the length of each series.
+    /// Parts of the bar, of the length of each series.
     pub(crate) parts: Vec<f64>,
     /// Words to its right.
     pub(crate) text: String,

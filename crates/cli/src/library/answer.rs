@@ -106,7 +106,7 @@ impl Answer {
         ids.map(|(_, field)| field.name().clone()).collect()
     }
 
-    /// Some rows, with nulls where nothing was reached.
+    /// Rows of a batch, with nulls where nothing was reached.
     fn shown(&self, batch: RecordBatch) -> Result<RecordBatch, Failure> {
         if self.misses { without_misses(&batch) } else { Ok(batch) }
     }

@@ -44,7 +44,7 @@ impl Algorithm {
 /// An option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name, words joined by `_`, and one behind it where Python has another use for the word.
+    /// Name, words joined by `_`, and one behind it where Python has another use for the word.
     pub name: String,
     /// Help text, a sentence or two.
     pub help: String,

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 /// Tables of vertices, a row a vertex: those without edges exist too, whatever ids are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vertices {
-    /// All of them; the sources, where targets are another kind.
+    /// Tables of all vertices; of the sources, where targets are another kind.
     pub listed: Vec<Frame>,
     /// Targets, where these are another kind than sources.
     pub targets: Vec<Frame>,

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 pub(crate) enum Fit {
     /// As it is.
     Reuse,
-    /// Its edges are read again, because of this.
+    /// Edges are read again, for this reason.
     Reread(&'static str),
 }
 

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 const SENDING_SHARE: u64 = 16;
 const SENDING_MOST: u64 = 256 << 20;
 
-/// All that a command sends to buckets.
+/// Uploads of a command to buckets.
 #[derive(Debug)]
 pub(super) struct Uploads {
     /// Requests as the user states them.
@@ -52,7 +52,7 @@ pub(crate) struct UploadRequests {
 }
 
 impl Uploads {
-    /// None yet; by stated requests, if there are any.
+    /// No upload yet; later ones by stated requests, if there are any.
     pub(super) fn new(stated: Option<WriteRequests>) -> Self {
         Self { stated, places: Vec::new() }
     }

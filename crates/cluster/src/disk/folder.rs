@@ -297,7 +297,7 @@ impl Folder {
 /// Why a block could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unread {
-    /// It is not what was written.
+    /// The block is not what was written.
     #[error("{0:?}")]
     Damage(Damage),
     /// The device or the system does not hand it out.

@@ -40,11 +40,11 @@ pub(crate) struct Hello {
 /// Why a peer is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Another version of the protocol.
+    /// The peer has another version of the protocol.
     Version = 1,
-    /// It has another configuration, program or graph.
+    /// The peer has another configuration, program or graph.
     Run = 2,
-    /// It takes this machine for another one, or has a rank that there is not.
+    /// The peer takes this machine for another one, or has a rank that there is not.
     Rank = 3,
     /// No reason that is known here.
     Other = 4,

@@ -83,7 +83,7 @@ pub(super) struct CallUnderWay {
 }
 
 impl CallsUnderWay {
-    /// None yet, in a process whose input counts its batches here.
+    /// No call yet, in a process whose input counts its batches here.
     pub(super) fn new(batches: BatchCounter) -> Self {
         Self(Arc::new(Mutex::new(State { batches, ..State::default() })))
     }

@@ -48,7 +48,7 @@ const LIBRARY_MEGABYTES: usize = 64;
 /// A network card.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Card {
-    /// Its name as DPDK has it, with options: `0000:03:00.0`, `net_af_packet0,iface=eth1`.
+    /// Card as DPDK names it, with options: `0000:03:00.0`, `net_af_packet0,iface=eth1`.
     pub device: String,
     /// Options of DPDK; where there are none, those that suit the device.
     pub options: Vec<String>,

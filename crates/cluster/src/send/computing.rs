@@ -348,7 +348,7 @@ impl<L: TxLane> Computing<L> {
         self.say(Answer::Turn(turn))
     }
 
-    /// Its vertices, as machines hand out results.
+    /// Vertices of the sub-range, as machines hand out results.
     fn ended(&self) -> Ended {
         let width = self.kernel.shape().value;
         let mut vertices = Vec::with_capacity(self.active.len() * (width + 1));

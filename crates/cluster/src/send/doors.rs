@@ -170,7 +170,7 @@ pub(super) fn accept(
 enum GuestWords {
     All(TcpStream, Vec<u8>),
     Part(Guest),
-    /// It is gone, or late.
+    /// No words: the guest is gone, or late.
     Nothing,
 }
 

@@ -7,7 +7,7 @@ use std::num::NonZero;
 pub enum Every {
     /// After each such number of iterations, counted from the begin of the run.
     Iterations(NonZero<u64>),
-    /// So seldom that they take a twentieth of the time: after a checkpoint the run continues for
+    /// Checkpoints take a twentieth of the time: after one of them the run continues for
     /// 19 times as long as that took, and for 10 seconds at least. What the first one will take is
     /// guessed from its bytes.
     Share,

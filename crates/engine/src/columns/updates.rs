@@ -405,7 +405,7 @@ pub(crate) struct Incoming<'r> {
     issued: usize,
     /// The run that is looked at.
     number: usize,
-    /// Its slab, and where that begins.
+    /// Slab of that run, and where the slab begins.
     held: Option<(Slab, usize)>,
     /// Chunks of it that were shown.
     shown: usize,

@@ -90,7 +90,7 @@ const BEHIND: u32 = 16;
 
 /// Why a chunk was not shown to its end.
 enum VisitError {
-    /// It is not what was written.
+    /// The chunk is not what was written.
     Damaged(EngineError),
     /// Error of the function that looked at it.
     Failed(EngineError),

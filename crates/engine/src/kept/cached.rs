@@ -38,7 +38,7 @@ impl KeptGraph {
         Self { io, cache: Some(cache), ..self }
     }
 
-    /// Its files, as a cache is told of them.
+    /// Files of the graph, as a cache knows them.
     fn cached_files(&self) -> Cached {
         let folder = self.path.join(&self.folder_name);
         let of = |chunks: bool| {

@@ -35,7 +35,7 @@ pub(super) struct Entry {
     /// Where its extent begins in the file.
     extent_offset: u64,
     extent_bytes: u32,
-    /// Its bytes in the extent.
+    /// Bytes of the chunk in the extent.
     begin: u32,
     bytes: u32,
     /// Number of the file.
@@ -91,7 +91,7 @@ impl Entry {
         self.number
     }
 
-    /// Its bytes in the extent.
+    /// Bytes of the chunk in the extent.
     pub(super) fn range(&self) -> Range<usize> {
         self.begin as usize..(self.begin + self.bytes) as usize
     }

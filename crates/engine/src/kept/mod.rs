@@ -258,14 +258,14 @@ impl KeptGraph {
         ELSEWHERE_BYTES + more * bytes.clamp(CONNECTION_BYTES_LEAST, CONNECTION_BYTES_MOST)
     }
 
-    /// Its files will be read by requests like these.
+    /// The graph whose files are read by requests like these.
     #[must_use]
     pub fn asked_by(mut self, requests: Requests) -> Self {
         self.io.requests = requests;
         self
     }
 
-    /// Its files will be asked of this one, which has the same files as the one before.
+    /// The graph with files that this remote has, the same ones as the remote before.
     #[must_use]
     pub fn asked_of(mut self, remote: Arc<dyn Remote>) -> Self {
         self.io.remote = Some(remote);

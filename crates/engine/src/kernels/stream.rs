@@ -171,7 +171,7 @@ impl AnyStream<'_> {
         }
     }
 
-    /// Likewise, to change it.
+    /// The kernel, to change it.
     pub(crate) fn kernel_mut(&mut self) -> &mut dyn StreamKernel {
         match self {
             Self::Plain(kernel) => &mut **kernel,

@@ -19,7 +19,7 @@ use crate::machine::workers::Workers;
 /// Until this is dropped.
 pub(crate) struct PinnedWorkers<'w> {
     workers: &'w Workers,
-    /// All that they may use otherwise; `None` where they do.
+    /// Cores that workers may use otherwise; `None` where they do.
     all: Option<CpuSet>,
 }
 

@@ -55,7 +55,7 @@ pub struct Layout {
 /// Kind of a program, and what it takes for a vertex beside its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramKind {
-    /// None yet: a graph is kept for programs that are not known yet.
+    /// No program yet: a graph is kept for programs that are not known yet.
     Unknown,
     /// A fold program, whose updates are merged in accumulators.
     Fold(FoldLayout),

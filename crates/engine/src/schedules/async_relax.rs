@@ -107,7 +107,7 @@ impl Blocking {
         if cut.is_none() && must { Err(refuse_relaxing()) } else { Ok(cut) }
     }
 
-    /// Likewise, with `spare` bytes more than the columns.
+    /// Blocking with `spare` bytes more than the columns.
     fn within(graph: &Graph, state: &State, spare: u64) -> Option<Self> {
         let (threads, shape) = (graph.plan.premises.threads as u64, state.shape);
         let value = shape.value as u64;

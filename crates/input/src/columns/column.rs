@@ -28,7 +28,7 @@ pub(crate) enum Holds {
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column<'a> {
-    /// Its name, where columns have names.
+    /// Name of the column, where columns have names.
     pub(crate) name: Option<&'a str>,
     pub(crate) holds: Holds,
     /// Whether it numbers the rows, from 0 or 1.

@@ -101,7 +101,7 @@ pub(crate) struct Element<'a> {
 }
 
 impl Element<'_> {
-    /// Its name, without what says whose name it is.
+    /// Name of the element, without what says whose name it is.
     pub(crate) fn name(&self) -> String {
         self.element.local_name().as_ref().to_owned()
     }

@@ -25,9 +25,9 @@ const LEVELS: u32 = 6;
 /// Size, shape and seed of the graph to make.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RmatOptions {
-    /// There are 2^scale vertices; 1 to [`SCALE_MAX`].
+    /// Log2 of the number of vertices; 1 to [`SCALE_MAX`].
     pub scale: u32,
-    /// There are `factor` edges a vertex.
+    /// Number of edges a vertex.
     pub factor: u32,
     /// The probabilities a, b, c, d; they sum to 1 (within 10^-9).
     pub quadrants: [f64; 4],

@@ -38,7 +38,7 @@ pub(super) struct Properties {
     pub(super) vertices: Option<u64>,
     pub(super) edges: Option<u64>,
     columns: Vec<String>,
-    /// All of them, in order.
+    /// Properties in their order.
     pub(super) entries: Vec<Entry>,
 }
 

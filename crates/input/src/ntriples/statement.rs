@@ -8,7 +8,7 @@ use crate::words::show;
 pub(super) struct Statement<'a> {
     pub(super) subject: &'a [u8],
     pub(super) predicate: &'a [u8],
-    /// None where it is a literal.
+    /// Object of the statement; `None` where it is a literal.
     pub(super) object: Option<&'a [u8]>,
     /// Whether it belongs to a named graph.
     pub(super) graph: bool,

@@ -44,7 +44,7 @@ impl Code {
 pub(super) enum Fault {
     /// The file ends.
     Cut,
-    /// It cannot be read; [`Bits::take_failure`] knows why.
+    /// The file cannot be read; [`Bits::take_failure`] knows why.
     Unread,
     /// A list is longer than the memory that the run may take.
     Budget,

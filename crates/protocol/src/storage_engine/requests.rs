@@ -33,9 +33,9 @@ pub(super) enum RequestKind {
     Copy(BlockName),
     /// Waits for the end of these.
     CopiesEnd(Role, u64),
-    /// That a block is kept.
+    /// Request to keep a block.
     Store(Block, Payload),
-    /// That a block is kept again that was lost here.
+    /// Request to keep a block again that was lost here.
     Restore(Block, Payload),
 }
 

@@ -33,7 +33,7 @@ pub struct Excuses {
     pub absent: bool,
     /// Something is lost, and is not to be read again.
     pub lost: bool,
-    /// So for what a cluster of another shape stored.
+    /// Storage of a cluster of another shape is not to be read.
     pub reshaped: bool,
     /// Two machines never receive from each other again.
     pub cut: bool,

@@ -158,7 +158,7 @@ impl Device {
         }
     }
 
-    /// All that was asked is as if it had not been.
+    /// Forgets all requests, as if none had been.
     pub(super) fn reset(&mut self, now: Time) {
         self.places.fill(now);
         (self.bus, self.next) = (now, now);

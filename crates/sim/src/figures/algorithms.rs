@@ -26,7 +26,7 @@ pub struct Algorithm {
     pub updates: &'static [u32],
 }
 
-/// All of them, in the order of Table 1.
+/// All algorithms, in the order of Table 1.
 pub const ALL: [&Algorithm; 10] = [&BFS, &WCC, &MCST, &MIS, &SSSP, &PR, &SCC, &COND, &SPMV, &BP];
 
 /// Breadth-first search.

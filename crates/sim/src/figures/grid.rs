@@ -107,7 +107,7 @@ impl Hasher for Ids {
 /// A machine's part of the graph.
 #[derive(Debug, Default)]
 pub struct Part {
-    /// Its vertices, in the order of their numbers here.
+    /// Vertices of the part, in the order of their numbers here.
     pub vertices: Vec<u32>,
     /// Edges by their source, and by their target: where those of each vertex begin, and the other
     /// ends.

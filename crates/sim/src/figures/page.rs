@@ -17,7 +17,7 @@ use super::plot::Figure;
 /// A paper whose figures a page has.
 #[derive(Clone, Copy, Debug)]
 pub struct Paper {
-    /// Its name: that of the experiment, of its files and of the folder that they lie in.
+    /// Name of the experiment, of its files and of the folder that they lie in.
     pub name: &'static str,
     /// Opening of the page: what was run.
     opening: &'static str,
@@ -125,7 +125,7 @@ impl Page {
         self.0.insert(at, section);
     }
 
-    /// Its text, as the page of a paper.
+    /// Text of the page, as the page of a paper.
     pub fn text(&self, paper: Paper) -> String {
         let sections = self.0.iter().map(|section| format!("\n## {}", section.text));
         paper.opening.to_owned() + &sections.collect::<String>()

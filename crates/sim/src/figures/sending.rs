@@ -116,12 +116,12 @@ impl IterationFigures {
 /// Stations of a bucket, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Station {
-    /// It is filled: to its sender, or at home to its accumulator.
+    /// The bucket is filled: to its sender, or at home to its accumulator.
     Filled,
     Out,
     In,
     Arrived,
-    /// Its ring has it again.
+    /// The ring of the bucket has it again.
     Free,
 }
 

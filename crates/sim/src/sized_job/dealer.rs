@@ -179,7 +179,7 @@ impl Dealer {
         full
     }
 
-    /// All that waits; what is left goes to where most is due.
+    /// Counts that wait; what is left goes to where most is due.
     pub(super) fn rest(&mut self) -> Vec<(u32, u64)> {
         let mut places: Vec<usize> = (0..self.due.len()).collect();
         places.sort_by_key(|&place| std::cmp::Reverse(self.due[place]));

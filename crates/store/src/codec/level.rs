@@ -26,7 +26,7 @@ impl SimdLevel {
         Self::Scalar
     }
 
-    /// All that this processor has, for tests and benchmarks.
+    /// Levels that this processor has, for tests and benchmarks.
     pub fn available() -> Vec<Self> {
         let best = Self::detect();
         [Self::Scalar, Self::Avx2, Self::Avx512]

@@ -26,7 +26,7 @@ impl Compression {
         Self::ALL.into_iter().find(|compression| *compression as u8 == byte)
     }
 
-    /// Its name, as in options of the command.
+    /// Name of the compression, as in options of the command.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -43,7 +43,7 @@ impl VolumeStats {
 pub struct IoTotals(Arc<Counters>);
 
 impl IoTotals {
-    /// All of it, up to now.
+    /// Totals up to now.
     pub fn stats(&self) -> VolumeStats {
         self.0.read()
     }

@@ -17,7 +17,7 @@ use crate::sealed::{self, Identity, SealedReader, offset_in_file};
 
 /// Kind of the file.
 const KIND: [u8; 8] = *b"RATES   ";
-/// Its name, where it is of one directory.
+/// Name of the file of rates, where it is of one directory.
 const NAME: &str = ".welter-rates";
 /// Bytes of it at most: a thousand ways of asking.
 const BYTES_MAX: u64 = 1 << 16;

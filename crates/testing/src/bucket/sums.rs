@@ -18,9 +18,9 @@ pub enum StatedSum {
     Composite,
     /// CRC-32C in all answers, as of Google.
     Google,
-    /// None: the server does not know the header.
+    /// No sum: the server does not know the header.
     None,
-    /// None: such a request is refused by this status.
+    /// No sum: such a request is refused by this status.
     Refused(u16),
 }
 

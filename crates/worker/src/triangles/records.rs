@@ -142,7 +142,7 @@ impl TriangleWorker {
         })
     }
 
-    /// All that a stealer has gathered, as updates that its master gathers.
+    /// Updates that a stealer has gathered, which its master gathers.
     pub(super) fn hand_over(&mut self) -> Result<Payload, EngineError> {
         let at = self.at(self.step.iteration);
         if self.stage == Stage::Rows {

@@ -85,7 +85,7 @@ struct InputRun<'a> {
     worker_states: PerWorker<WorkerState>,
     /// Parts that were shown already in this pass.
     shown: usize,
-    /// All that can be candidates in the first pass, where that was noted before.
+    /// Edges that can be candidates in the first pass, where that was noted before.
     begun: Option<&'a [Vec<Pair>]>,
     /// The edges that may still be candidates, if there is room for them.
     kept: Option<Vec<Vec<Pair>>>,

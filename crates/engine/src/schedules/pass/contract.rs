@@ -82,7 +82,7 @@ pub(super) fn is_worthwhile(graph: &Graph, share: Share, again: RevisitPolicy) -
 /// Graph that a pass reads, and the memory that it may use.
 #[derive(Clone, Copy)]
 pub(super) struct Reads<'g> {
-    /// Its edges, contracted or not.
+    /// Number of edges, contracted or not.
     pub(super) edges: u64,
     /// Bytes of the edges.
     pub(super) bytes: u64,

@@ -15,7 +15,7 @@ pub(super) struct WorkerState {
     pub(super) marks: Marks,
     /// A row of the range as it was before it was packed.
     pub(super) row: Vec<u32>,
-    /// Its words before they are put in its place.
+    /// Words of the packed row before they are put in its place.
     pub(super) packing: Vec<u32>,
     pub(super) outgoing: Outgoing,
     pub(super) gathered: RecordAudit,
