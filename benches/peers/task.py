@@ -2,8 +2,8 @@
 
 A file holds pairs of `u32`, source and target, little-endian, in any order; ending in `.u32f32`
 each pair is followed by a weight. Vertices are the ids that some edge names. A summary is a few
-numbers that are the same whoever computed the answer; benches/src/algorithms/summary.rs makes them
-of welter's.
+numbers that are the same for every program with that answer; benches/src/algorithms/summary.rs
+makes them of welter's.
 """
 
 import time
@@ -133,7 +133,7 @@ def independent(pairs: Pairs, members: NDArray[np.bool_]) -> Summary:
     covered[targets[members[sources]]] = True
     covered[sources[members[targets]]] = True
     named = pairs.named()
-    assert covered[named].all(), "somebody who is no member has none among the neighbours"
+    assert covered[named].all(), "a vertex that is no member has none among the neighbours"
     return {"members": int(members[named].sum())}
 
 

@@ -1,4 +1,4 @@
-//! Holding answers against each other: what is wrong is not measured.
+//! Comparing answers with each other: what is wrong is not measured.
 
 use anyhow::{Result, ensure};
 

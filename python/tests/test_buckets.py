@@ -21,7 +21,7 @@ import welter
 
 
 class Store(BaseHTTPRequestHandler):
-    """Objects, uploads in parts, and a bucket that nobody may write to."""
+    """Objects, uploads in parts, and a bucket that no user may write to."""
 
     protocol_version = "HTTP/1.1"
     objects: dict[str, bytes]

@@ -1,7 +1,7 @@
 //! One design in a process of its own: what it took, and whether its answer is right.
 //!
-//! Memory is the most that the process had at any time, asked for before the answer is held against
-//! the one of a plain loop.
+//! Memory is the most that the process had at any time, asked for before the answer is compared
+//! with the one of a plain loop.
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -11,7 +11,7 @@
 //! | `lanes` | rings of buckets, the paper's own design |
 //! | `supersteps` | threads that compute, parsers, barriers |
 //! | `design` | which of these a design has |
-//! | `reference` | plain loops that answers are held against |
+//! | `reference` | plain loops that answers are compared with |
 //! | `child` | one design in a process of its own |
 //! | `bench` | the table, and numbers for Figure 8 |
 //!

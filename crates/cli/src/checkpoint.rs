@@ -303,7 +303,7 @@ pub(crate) fn hold_parts(args: &CheckpointArgs, resumed: Option<&Path>, session:
     }
 }
 
-/// Checkpoints that a run continues from, which goes on to send them as its session does.
+/// Checkpoints that a run continues from, which sends more of them as its session does.
 pub(crate) fn sent(checkpoints: Checkpoints, session: &Session) -> Result<Checkpoints, Failure> {
     let directory = checkpoints.directory();
     let remote = elsewhere::to_write(directory, session.write_requests(directory))?;

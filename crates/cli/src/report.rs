@@ -162,7 +162,7 @@ struct CheckpointFigures {
     written: u64,
     bytes: u64,
     seconds: f64,
-    /// Iterations that were done before the run went on.
+    /// Iterations that were done before the run was resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     resumed_at: Option<u64>,
 }

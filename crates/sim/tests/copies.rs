@@ -70,7 +70,7 @@ fn way_back(machines: usize, route: Route, copies: Copies, rank: Rank) -> [bool;
 /// Of four machines one that has chunks of vertex sets, and one that has none.
 fn ranks() -> [Rank; 2] {
     let has_some = |rank: &Rank| (0..4).any(|partition| vertex_engine(4, partition, 0) == *rank);
-    let with = (1..4).find(has_some).expect("somebody has them");
+    let with = (1..4).find(has_some).expect("a machine has them");
     let without = (1..4).find(|rank| !has_some(rank)).expect("hashes are not even");
     [with, without]
 }
