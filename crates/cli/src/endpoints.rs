@@ -78,7 +78,7 @@ impl EdgeEndpoints {
         Ok(ends)
     }
 
-    /// How many slots are an end of an edge.
+    /// Number of slots that are an end of an edge.
     pub(crate) fn count(&self) -> u64 {
         self.sources.count_with(&self.targets)
     }

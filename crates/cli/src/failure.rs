@@ -109,7 +109,7 @@ impl Failure {
         self.need
     }
 
-    /// How many distinct ids there are, and what they take, where that is too much.
+    /// Number of distinct ids, and what they take, where that is too much.
     pub(crate) fn ids(&self) -> Option<(u64, u64)> {
         self.ids
     }

@@ -115,7 +115,7 @@ impl Loops {
         }
     }
 
-    /// How many slots are marked.
+    /// Number of slots that are marked.
     fn distinct(&self) -> u64 {
         let pages = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         pages.values().flatten().map(|bits| u64::from(bits.count_ones())).sum()

@@ -52,7 +52,7 @@ const KINDS: [FailureKind; 11] = [
 pub struct Seating {
     /// Rank of the machine.
     pub rank: Rank,
-    /// How many machines there are.
+    /// Number of machines.
     pub machines: usize,
     /// Where rank 0 listens: `host:port`.
     pub first: String,

@@ -126,7 +126,7 @@ pub enum InputError {
         file: String,
         /// Where the message begins, in decompressed bytes.
         offset: u64,
-        /// How many rows it has.
+        /// Number of rows that it has.
         rows: u64,
         /// Bytes of its buffers, packed and unpacked, with dictionaries.
         needed_bytes: u64,
@@ -141,7 +141,7 @@ pub enum InputError {
     Ids {
         /// Name of the files that have them.
         file: String,
-        /// How many distinct ids there are.
+        /// Number of distinct ids.
         count: u64,
         /// The smallest budget that would do for reading.
         needed_bytes: u64,

@@ -136,7 +136,7 @@ impl Network<'_, '_> {
         Ok(())
     }
 
-    /// How many vertices there are, and how many of a first kind.
+    /// Number of vertices, and how many of a first kind.
     fn sizes(&mut self, rest: &[u8], number: u64) -> Result<(), InputError> {
         let numbers: Option<Vec<u64>> = words(rest).map(|word| parse_id(word).ok()).collect();
         let (count, first) = match numbers.as_deref() {

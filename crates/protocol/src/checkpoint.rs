@@ -86,7 +86,7 @@ pub struct Manifest {
     pub active: Arc<[u64]>,
     /// All edges of each machine.
     pub edges: Vec<Sum>,
-    /// How many edges were read from the input.
+    /// Number of edges that were read from the input.
     pub records: u64,
     /// All chunks of all vertex sets.
     pub parts: Vec<CheckpointShard>,

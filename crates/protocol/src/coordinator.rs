@@ -62,7 +62,7 @@ pub(crate) struct Coordinator {
     made: Epoch,
     generation: Generation,
     edges: Vec<Sum>,
-    /// How many edges the input has.
+    /// Number of edges of the input.
     records: u64,
     edges_only: bool,
     /// Updates that wait for the next gather.

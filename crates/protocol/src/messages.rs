@@ -163,7 +163,7 @@ pub enum Message {
         /// Bytes of the block.
         payload: Payload,
     },
-    /// How many edges leave each vertex, as far as the sender has read them.
+    /// Number of edges that leave each vertex, as far as the sender has read them.
     Degrees {
         /// Of the vertices of this partition.
         partition: u32,

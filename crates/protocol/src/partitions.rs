@@ -118,12 +118,12 @@ impl Partitions {
         self.count
     }
 
-    /// How many cells there are: of edges that go from one of them to one of them.
+    /// Number of cells: of edges that go from one of them to one of them.
     pub fn cells(&self) -> u64 {
         u64::from(self.count) * u64::from(self.count)
     }
 
-    /// How many vertices are cut.
+    /// Number of vertices that are cut.
     pub fn vertices(&self) -> u64 {
         self.vertices
     }

@@ -58,7 +58,7 @@ impl Weights {
         Self { vertices, width, counts: vec![0; count] }
     }
 
-    /// How many vertices there are.
+    /// Number of vertices.
     pub fn vertices(&self) -> u64 {
         self.vertices
     }

@@ -142,7 +142,7 @@ impl Window {
         }
     }
 
-    /// How many pulls may be open.
+    /// Number of pulls that may be open.
     pub(crate) fn size(&self) -> usize {
         (self.pulls() + self.more as usize).clamp(1, self.machines)
     }

@@ -52,7 +52,7 @@ pub(crate) struct Options {
     iterations: u64,
 }
 
-/// How many communities there are, and how large the largest is. `alone`: vertices that are one and
+/// Number of communities, and how large the largest is. `alone`: vertices that are one and
 /// have no row; `changed`: labels that the last iteration changed.
 fn finding(
     columns: &dyn Columns,

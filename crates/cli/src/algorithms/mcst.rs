@@ -113,7 +113,7 @@ impl CostArg {
     }
 }
 
-/// How many edges there are, and the weight of all.
+/// Number of edges, and the weight of all.
 fn sum<V: program::Value>(
     values: &Values<V>,
     weight: impl Fn(&V) -> f64,

@@ -72,7 +72,7 @@ impl Methods for Method {
     const FIRST: [&'static str; 2] = ["union-find", "union-find"];
 }
 
-/// How many components there are, and how large the largest is. `alone`: vertices that are
+/// Number of components, and how large the largest is. `alone`: vertices that are
 /// components and have no row; and what components are called.
 pub(super) fn note(
     columns: &dyn Columns,

@@ -52,7 +52,7 @@ const LABEL_BYTES: u64 = 96;
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Comparison {
     pub(super) vertices: u64,
-    /// How many of them are not right.
+    /// Number of them that are not right.
     pub(super) differing: u64,
     /// The first of these in the order of the reference.
     pub(super) first: Option<Mismatch>,

@@ -32,7 +32,7 @@ use crate::session::Session;
 /// Place of a process in a run.
 #[derive(Clone)]
 pub struct ClusterMember {
-    /// How many machines there are.
+    /// Number of machines.
     pub machines: usize,
     /// Where the host listens, `address:port`; a port of 0 is any.
     pub first: String,

@@ -63,7 +63,7 @@ pub(super) struct EdgeChunk {
     pub(super) target: u32,
     /// Parts of the sources that have edges in it.
     pub(super) sources: u64,
-    /// How many edges it has.
+    /// Number of edges that it has.
     pub(super) edges: u64,
     place: Bytes,
 }

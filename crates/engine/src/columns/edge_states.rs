@@ -170,7 +170,7 @@ pub(crate) struct Rewriter<'s> {
     wanted: VecDeque<PendingPiece<'s>>,
     /// Number of the first of these.
     first: u64,
-    /// How many of these are being read or have been.
+    /// Number of these that are being read or have been.
     issued: usize,
     writing: usize,
     /// The lane that was announced last.

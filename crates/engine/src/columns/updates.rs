@@ -115,7 +115,7 @@ pub(crate) struct UpdateChunk {
     /// Bytes of the slab, of which there are fewer than 2^32.
     range: Range<u32>,
     pub(crate) key: UpdateKey,
-    /// How many updates its records stand for.
+    /// Number of updates that its records stand for.
     pub(crate) updates: u64,
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct ReadAhead<'g> {
     wanted: VecDeque<ChunkRun>,
     /// Number of the first of these.
     first: u64,
-    /// How many of these are being read or have been.
+    /// Number of these that are being read or have been.
     issued: usize,
     /// Tasks after the current one that were announced, in their order.
     announced: VecDeque<usize>,

@@ -86,7 +86,7 @@ impl Drop for SpilledSlabs {
     }
 }
 
-/// How many are read ahead at a time.
+/// Number of slabs that are read ahead at a time.
 pub(crate) struct ReadAheadBudget {
     room: Mutex<Option<usize>>,
     changed: Condvar,

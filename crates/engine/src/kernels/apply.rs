@@ -20,7 +20,7 @@ pub(crate) struct VertexTotals<T> {
     pub(crate) total: T,
     /// Total of the last vertex.
     pub(crate) last: T,
-    /// How many are active, in a program whose vertices fall inactive.
+    /// Number of active vertices, in a program whose vertices fall inactive.
     pub(crate) active: u64,
 }
 

@@ -96,7 +96,7 @@ pub struct Records<'b> {
     pub(crate) graph: u64,
     /// Where they are to be.
     pub key: UpdateKey,
-    /// How many updates they stand for.
+    /// Number of updates that they stand for.
     pub updates: u64,
     /// Destinations, relative to the stripe.
     pub targets: &'b [u32],

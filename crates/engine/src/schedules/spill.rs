@@ -125,7 +125,7 @@ struct SpillSchedule<'a> {
     iteration: u64,
     /// Updates that wait, by stripe.
     waiting: Vec<Vec<UpdateChunk>>,
-    /// How many updates these stand for.
+    /// Number of updates that these stand for.
     produced: u64,
     /// Edges that they came from.
     edges: u64,

@@ -437,7 +437,7 @@ fn rebased(offsets: &[u64], width: u64) -> Vec<u8> {
     bytes
 }
 
-/// How many of the first `rows` bits are set.
+/// Number of the first `rows` bits that are set.
 fn ones(bits: &[u8], rows: u64) -> u64 {
     let whole = (rows / STEP) as usize;
     let sum: u64 =

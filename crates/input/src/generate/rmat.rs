@@ -147,12 +147,12 @@ impl RmatEndpoints {
         })
     }
 
-    /// How many vertices there are, with or without edges.
+    /// Number of vertices, with or without edges.
     pub fn vertices(&self) -> u64 {
         1 << self.scale
     }
 
-    /// How many edges there are.
+    /// Number of edges.
     pub fn edges(&self) -> u64 {
         self.edges
     }

@@ -105,7 +105,7 @@ pub(crate) fn confirm(object: &Object, offset: u64, seen: &[u8]) -> io::Result<(
 }
 
 impl StoredBytes {
-    /// How many bytes there are.
+    /// Number of bytes.
     pub(crate) fn bytes(&self) -> io::Result<u64> {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),

@@ -137,7 +137,7 @@ impl Column {
         Self { counts, counts_rows: first.is_some_and(|first| first <= 1 && counted(first)) }
     }
 
-    /// How many cells are of a kind.
+    /// Number of cells of a kind.
     pub(super) fn count(&self, kind: Kind) -> usize {
         self.counts[kind as usize]
     }

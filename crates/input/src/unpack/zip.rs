@@ -112,7 +112,7 @@ pub(crate) fn only(file: &StoredBytes, bytes: u64) -> io::Result<(Member, String
     Ok((entry.member(file, bytes)?, name))
 }
 
-/// How many central headers there are, and where they begin.
+/// Number of central headers, and where they begin.
 fn directory(file: &StoredBytes, bytes: u64) -> io::Result<(u64, u64)> {
     let tail_bytes = bytes.min(END_BYTES + COMMENT_BYTES_MAX);
     let mut tail = vec![0; tail_bytes as usize];

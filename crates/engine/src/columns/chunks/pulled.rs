@@ -22,12 +22,12 @@ pub struct Pulled<'c, 'b> {
 }
 
 impl<'b> Pulled<'_, 'b> {
-    /// How many edges it has.
+    /// Number of edges that it has.
     pub fn edges(&self) -> u64 {
         self.chunk.edges()
     }
 
-    /// How many bytes it has; behind these may be [`states`].
+    /// Number of bytes that it has; behind these may be [`states`].
     pub fn bytes(&self) -> usize {
         self.chunk.bytes()
     }

@@ -171,7 +171,7 @@ impl<A: Pod> RowBuckets<A> {
         (0..self.open.len()).try_for_each(|place| self.write(place, writer))
     }
 
-    /// How many updates were written since this was asked last.
+    /// Number of updates that were written since this was asked last.
     pub(super) fn take_produced(&mut self) -> u64 {
         std::mem::take(&mut self.produced)
     }
