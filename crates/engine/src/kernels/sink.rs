@@ -11,6 +11,7 @@
 //! | [`ChunkSink`](crate::columns::updates::ChunkSink) | update chunks of a cell, on storage |
 //! | [`Groups`] | a run for each destination of a stripe, in memory |
 //! | [`Records`](crate::kernels::records::Records) | a list with room for all, in memory |
+//! | `Leaving` in `columns::chunks::outgoing` | messages to other machines (route `send`) |
 //!
 //! Invariants: records that were not kept were never made · a sink keeps records in the order in
 //! which they were made. Tested by `every_task_gives_the_same_bits_as_in_memory` and
