@@ -6,39 +6,48 @@
 //! of paths such as `/bucket/key`, so that it is an ordinary web server as well; blocks and batches
 //! of Azure are known too, and generations of Google ([`generations`]). Heads state a checksum to
 //! who asks for it ([`StatedSum`]). Signatures of S3 are verified ([`signature`]); who signs none,
-//! or is of another cloud, is answered in buckets that are public.
+//! or is of another cloud, is answered in buckets that are public, or shows what a service handed
+//! out ([`IdentityServer`]).
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::collections::BTreeMap;
+use std::io::{self, BufReader};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use rustls::ServerConfig;
 
+mod account;
+mod admission;
 mod encryption;
 mod fault;
 mod generations;
+mod identity;
+mod issued;
+mod listening;
 mod lists;
 mod message;
+mod shared_key;
 mod signature;
 mod sums;
 mod time;
 mod uploads;
 
+use self::admission::{Admission, KEY};
 pub use self::encryption::AUTHORITY;
 pub use self::fault::{Fault, Faults};
+pub use self::identity::{CLIENT, IdentityServer, PROOF, ROLE, TENANT, user_file};
+pub use self::issued::{ACCOUNT, Issued, SECRET, SHARED, TemporaryKey, account_file, account_key};
+use self::listening::Stream;
 pub use self::message::Request;
 use self::message::{Answer, Attributes, GENERATION, decoded};
-use self::signature::{Key, Refusal};
+use self::signature::Refusal;
 pub use self::sums::StatedSum;
 
 /// When all objects were written, as heads say.
 const DATE: &str = "Thu, 26 Nov 2026 12:00:00 GMT";
-/// The key by which requests are signed.
-const KEY: Key = Key { id: "WELTERKEY", secret: "very/secret", region: "nowhere-1" };
 
 /// The server. Its threads end with the process.
 pub struct BucketServer {
@@ -68,8 +77,7 @@ struct State {
     stated_sum: StatedSum,
     /// When all objects were written, as lists say.
     listed: Option<String>,
-    /// Buckets that need no signature.
-    public: BTreeSet<String>,
+    admission: Admission,
     /// Bytes a second of all connections together, and until when what was moved takes.
     link: Option<(u64, Instant)>,
 }
@@ -117,24 +125,13 @@ impl BucketServer {
 
     fn listen(address: Ipv4Addr, tls: Option<Arc<ServerConfig>>) -> io::Result<Self> {
         let is_encrypted = tls.is_some();
-        let listener = TcpListener::bind((address, 0))?;
-        let address = listener.local_addr()?;
         let state = Arc::<Mutex<State>>::default();
         let shared = Arc::clone(&state);
-        thread::spawn(move || {
-            for connection in listener.incoming().flatten() {
+        let address =
+            listening::listen(address, tls, move |connection| {
                 lock(&shared).connections += 1;
-                let (shared, tls) = (Arc::clone(&shared), tls.clone());
-                // A client that goes away ends its thread.
-                thread::spawn(move || {
-                    connection.set_nodelay(true)?;
-                    match tls {
-                        None => serve(connection, &shared),
-                        Some(tls) => serve(encryption::accept(connection, tls)?, &shared),
-                    }
-                });
-            }
-        });
+                serve(connection, &shared)
+            })?;
         Ok(Self { address, is_encrypted, state })
     }
 
@@ -161,7 +158,12 @@ impl BucketServer {
     /// Answers requests to this bucket from now on, also those without a signature. One that is
     /// there is verified all the same.
     pub fn publish(&self, bucket: &str) {
-        lock(&self.state).public.insert(bucket.to_owned());
+        lock(&self.state).admission.publish(bucket);
+    }
+
+    /// Answers requests with these credentials from now on, and no others.
+    pub fn believe(&self, issued: &Issued) {
+        lock(&self.state).admission.believe(issued);
     }
 
     /// Lists say from now on that all objects were written at this time, such as
@@ -241,10 +243,11 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 /// Answers the requests of a connection until it ends.
-fn serve(connection: impl Read + Write, state: &Mutex<State>) -> io::Result<()> {
+fn serve(connection: &mut dyn Stream, state: &Mutex<State>) -> io::Result<()> {
     let mut reader = BufReader::new(connection);
     while let Some(mut request) = Request::read(&mut reader)? {
-        let verified = verified(&request, state);
+        let admission = lock(state).admission.clone();
+        let verified = admission.verify(&request);
         request.signed = verified == Ok(true);
         let fault = {
             let mut state = lock(state);
@@ -288,16 +291,6 @@ fn serve(connection: impl Read + Write, state: &Mutex<State>) -> io::Result<()> 
         }
     }
     Ok(())
-}
-
-/// Whether a request is signed; an error where it is not as its bucket wants it.
-fn verified(request: &Request, state: &Mutex<State>) -> Result<bool, Refusal> {
-    let is_of_s3 = request.header("authorization").is_some_and(|it| it.starts_with("AWS4-"));
-    let bucket = request.path.split('/').next().unwrap_or_default();
-    if !is_of_s3 && lock(state).public.contains(bucket) {
-        return Ok(false);
-    }
-    KEY.verify(request, SystemTime::now()).map(|()| true)
 }
 
 impl State {

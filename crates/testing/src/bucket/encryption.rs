@@ -1,10 +1,10 @@
-//! TLS of the store: its certificate is of 127.0.0.1, by an authority that no system believes.
+//! TLS of the store: its certificate is of 127.0.0.1, by an authority that no system believes; and
+//! of the host at which Google gives tokens to users, whose name no variable changes.
 //!
 //! Both were made once, by `openssl ca`, and hold from 2020 to 2120. The authority has no key any
 //! more, so it vouches for no other server.
 
-use std::io;
-use std::net::TcpStream;
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject;
@@ -29,10 +29,10 @@ pub(super) fn settings() -> io::Result<Arc<ServerConfig>> {
 }
 
 /// A connection that is encrypted from its first byte on.
-pub(super) fn accept(
-    connection: TcpStream,
+pub(super) fn accept<S: Read + Write>(
+    connection: S,
     settings: Arc<ServerConfig>,
-) -> io::Result<StreamOwned<ServerConnection, TcpStream>> {
+) -> io::Result<StreamOwned<ServerConnection, S>> {
     let server = ServerConnection::new(settings).map_err(io::Error::other)?;
     Ok(StreamOwned::new(server, connection))
 }

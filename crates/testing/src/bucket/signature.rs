@@ -21,14 +21,16 @@ use super::message::{Request, decoded};
 use super::time;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+/// The region that the store says it is in.
+pub(super) const REGION: &str = "nowhere-1";
 /// How far clocks may be apart.
 const SKEW: Duration = Duration::from_mins(15);
 
 /// A key that may sign.
-pub(super) struct Key {
-    pub(super) id: &'static str,
-    pub(super) secret: &'static str,
-    pub(super) region: &'static str,
+pub(super) struct Key<'a> {
+    pub(super) id: &'a str,
+    pub(super) secret: &'a str,
+    pub(super) region: &'a str,
 }
 
 /// Why a request is refused: a status, and the word of S3 for it.
@@ -43,7 +45,7 @@ struct Signature<'a> {
     text: &'a str,
 }
 
-impl Key {
+impl Key<'_> {
     /// Verifies that a request was signed by this key, at about this time.
     pub(super) fn verify(&self, request: &Request, now: SystemTime) -> Result<(), Refusal> {
         const MALFORMED: Refusal = (400, "AuthorizationHeaderMalformed");

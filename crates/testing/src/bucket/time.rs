@@ -27,6 +27,22 @@ pub(super) fn of_header(text: &str) -> Option<SystemTime> {
     of_calendar([year.parse().ok()?, month, day.parse().ok()?], time)
 }
 
+/// The text of a time, such as `2013-05-24T00:00:00Z`.
+pub(super) fn text(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    // Days since the first of March of the year 0, after which leap years have their day more.
+    let days = seconds / 86_400 + 719_468;
+    let (cycles, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (year * 365 + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (later, month) = if month < 10 { (0, month + 3) } else { (1, month - 9) };
+    let (year, time) = (cycles * 400 + year + later, seconds % 86_400);
+    let (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
 fn of_calendar(
     [year, month, day]: [u64; 3],
     [hour, minute, second]: [u64; 3],
@@ -56,6 +72,11 @@ mod tests {
             ("20000301T000001Z", 951_868_801),
         ] {
             assert_eq!(seconds(of_signature(text)), Some(expected), "{text}");
+        }
+        for seconds in (0..4_000_000_000).step_by(7_654_321) {
+            let time = UNIX_EPOCH + Duration::from_secs(seconds);
+            let text = text(time).replace(['-', ':'], "");
+            assert_eq!(of_signature(&text), Some(time), "{text}");
         }
         for none in ["", "2013", "20130524T00000Z", "20130524T000000", "00000101T000000Z"] {
             assert_eq!(of_signature(none), None, "{none}");
