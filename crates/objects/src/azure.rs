@@ -4,15 +4,18 @@
 //! AZURE_STORAGE_ACCOUNT            the account
 //! AZURE_STORAGE_KEY                its key
 //! AZURE_STORAGE_CONNECTION_STRING  NAME=VALUE;NAME=VALUE of these, of a signature, of an address
+//! IDENTITY_ENDPOINT                the service of an identity in App Service and Functions
 //! ```
 
 /// Names of Azure's tools, and the variables that stand for them.
-const NAMES: [(&str, &str); 2] = [
+const NAMES: [(&str, &str); 3] = [
     ("AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_ACCOUNT_NAME"),
     ("AZURE_STORAGE_KEY", "AZURE_STORAGE_ACCOUNT_KEY"),
+    ("IDENTITY_ENDPOINT", "AZURE_IDENTITY_ENDPOINT"),
 ];
 /// Other names that stores know for those variables.
-const OTHERS: [(&str, &[&str]); 2] = [
+const OTHERS: [(&str, &[&str]); 3] = [
+    ("AZURE_IDENTITY_ENDPOINT", &["AZURE_MSI_ENDPOINT"]),
     ("AZURE_STORAGE_ACCOUNT_KEY", &["AZURE_STORAGE_ACCESS_KEY", "AZURE_STORAGE_MASTER_KEY"]),
     ("AZURE_STORAGE_SAS_KEY", &["AZURE_STORAGE_SAS_TOKEN"]),
 ];
@@ -24,6 +27,8 @@ const PARTS: [(&str, &str); 5] = [
     ("blobendpoint", "AZURE_STORAGE_ENDPOINT"),
     ("usedevelopmentstorage", "AZURE_STORAGE_USE_EMULATOR"),
 ];
+/// Variables of Azure that do not begin with its name.
+pub(crate) const UNPREFIXED: [&str; 2] = ["IDENTITY_ENDPOINT", "IDENTITY_HEADER"];
 /// Ending of the addresses of accounts, where a connection string has no other.
 const SUFFIX: &str = "core.windows.net";
 
@@ -47,6 +52,14 @@ pub(crate) fn added(variables: &[(String, String)]) -> Vec<(String, String)> {
         }
     }
     added
+}
+
+/// The address of an authority, to which names of tenants are put behind a `/`: tools name it with
+/// one at its end, and some without `https://`.
+pub(crate) fn authority(value: &str) -> String {
+    let value = value.trim().trim_end_matches('/');
+    let scheme = if value.is_empty() || value.contains("://") { "" } else { "https://" };
+    format!("{scheme}{value}")
 }
 
 /// Variables by the parts of a connection string.
@@ -108,6 +121,21 @@ mod tests {
         are(&[account, key, ("AZURE_STORAGE_ACCOUNT_NAME", "other")], &known[1..]);
         are(&[account, key, ("AZURE_STORAGE_ACCESS_KEY", "other")], &known[..1]);
         are(&[("AZURE_STORAGE_ACCOUNT", "")], &[]);
+        let service = ("IDENTITY_ENDPOINT", "http://127.0.0.1:1/msi/token");
+        are(&[service], &[("AZURE_IDENTITY_ENDPOINT", service.1)]);
+        are(&[service, ("AZURE_MSI_ENDPOINT", "http://other")], &[]);
+    }
+
+    #[test]
+    fn an_authority_ends_without_a_slash_and_is_asked_by_https() {
+        for (value, expected) in [
+            ("https://login.microsoftonline.com/", "https://login.microsoftonline.com"),
+            ("login.microsoftonline.us", "https://login.microsoftonline.us"),
+            ("http://127.0.0.1:1", "http://127.0.0.1:1"),
+            (" ", ""),
+        ] {
+            assert_eq!(authority(value), expected);
+        }
     }
 
     #[test]

@@ -9,7 +9,8 @@ use std::io;
 use object_store::client::{HttpError, HttpErrorKind};
 use thiserror::Error;
 
-use crate::http::is_untrusted;
+use crate::http::{PLAIN, is_untrusted};
+use crate::identity::IdentityError;
 use crate::profile::program::KeyError;
 
 /// Text of an object that is another one than when it was opened.
@@ -17,6 +18,9 @@ pub(crate) const REPLACED: &str =
     "the object was replaced while it was read; read it again when nothing writes to it";
 /// Text of a bucket that is not there.
 const NO_BUCKET: &str = "no such bucket";
+/// Advice to a user whom no store lets in.
+const ADVICE: &str = "set the variables of the environment that say who you are, or \
+                      AWS_SKIP_SIGNATURE=true (GOOGLE_..., AZURE_...) for what is public";
 
 /// Why an object could not be read, written or listed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -108,6 +112,9 @@ impl ObjectError {
                 ObjectErrorKind::Unsupported,
                 "the server does not send parts of files; download the file first".to_owned(),
             ),
+            _ if let Some(refused) = cause::<IdentityError>(error) => {
+                (ObjectErrorKind::Denied, unidentified(refused))
+            }
             _ if let Some(refused) = cause::<KeyError>(error) => {
                 (ObjectErrorKind::Denied, refused.to_string())
             }
@@ -121,6 +128,9 @@ impl ObjectError {
     /// The error of a store about an object that was there when it was opened. Where a body breaks
     /// off the rest of it is asked for, and the answer to that lies within an error of the body.
     pub(crate) fn of_opened(name: &str, error: &object_store::Error) -> Self {
+        if was_not_made(error) {
+            return Self::of(name, error);
+        }
         if matches!(error, object_store::Error::NotFound { .. }) || has_status(error, 404) {
             let what = "the object was removed while it was read";
             return Self::new(name, ObjectErrorKind::Changed, what);
@@ -176,6 +186,11 @@ fn has_status(error: &object_store::Error, status: u16) -> bool {
     text(error).contains(&format!("status code: {status}"))
 }
 
+/// Whether a request was not made, since there were no credentials for it.
+pub(crate) fn was_not_made(error: &object_store::Error) -> bool {
+    cause::<IdentityError>(error).is_some() || cause::<KeyError>(error).is_some()
+}
+
 /// Whether no answer came to a request, which may have arrived all the same.
 pub(crate) fn has_no_answer(error: &object_store::Error) -> bool {
     transport(error).is_some() && !text(error).contains("status code: ")
@@ -229,11 +244,18 @@ fn text(error: &dyn Error) -> String {
 }
 
 fn denied(error: &(dyn Error + 'static)) -> String {
-    format!(
-        "access is denied ({}); set the variables of the environment that say who you are, or \
-         AWS_SKIP_SIGNATURE=true (GOOGLE_..., AZURE_...) for what is public",
-        described(error)
-    )
+    format!("access is denied ({}); {ADVICE}", described(error))
+}
+
+/// Text of credentials that no service handed out.
+fn unidentified(refused: &IdentityError) -> String {
+    let found = refused.found();
+    let what = if text(found).contains("token file") {
+        "the file with the token for the identity service cannot be read, or holds none".to_owned()
+    } else {
+        described(found).replacen("the server", "the identity service", 1)
+    };
+    format!("no credentials were handed out ({what}); {ADVICE}")
 }
 
 /// Answer of a store, in words of ours.
@@ -247,7 +269,8 @@ fn described(error: &(dyn Error + 'static)) -> String {
     };
     if let Some((_, status)) = text.split_once("status code: ") {
         let status = status.split([':', '\n', '<']).next().unwrap_or_default().trim();
-        let code = between(&text, "<Code>", "</Code>").filter(|code| is_word(code));
+        let code = between(&text, "<Code>", "</Code>").or_else(|| word_of_json(&text));
+        let code = code.filter(|code| is_word(code));
         let code = code.map_or_else(String::new, |code| format!(" {code}"));
         return format!("the server answered {status}{code}{tried}");
     }
@@ -260,15 +283,14 @@ fn described(error: &(dyn Error + 'static)) -> String {
         Some(HttpErrorKind::Connect) => "the server cannot be reached",
         Some(HttpErrorKind::Timeout) => "the server did not answer in time",
         Some(HttpErrorKind::Interrupted) => "the connection was cut",
-        Some(_) => "the answer of the server broke off",
-        None if text.contains("169.254.169.254") || text.contains("redential") => {
-            "the environment does not say who you are (AWS_ACCESS_KEY_ID and so on; \
-             AWS_SKIP_SIGNATURE=true for what is public)"
+        Some(_) if text.contains(PLAIN) => {
+            "the server has a plain http:// address, to which no secret is sent"
         }
         None if text.contains("redirect without LOCATION") => {
             "the bucket lies in another region than is set (AWS_REGION)"
         }
-        None => "the server answered otherwise than it should",
+        Some(HttpErrorKind::Decode) | None => "the server answered otherwise than it should",
+        Some(_) => "the answer of the server broke off",
     };
     format!("{what}{tried}")
 }
@@ -289,7 +311,65 @@ fn between<'a>(text: &'a str, before: &str, behind: &str) -> Option<&'a str> {
     Some(rest.split_once(behind)?.0)
 }
 
+/// The word for an error in an answer of an identity service: `{"error": "invalid_client"}`.
+fn word_of_json(text: &str) -> Option<&str> {
+    let (_, behind) = text.split_once("\"error\"")?;
+    let (between, behind) = behind.split_once('"')?;
+    let (word, _) = behind.split_once('"')?;
+    (between.trim() == ":").then_some(word)
+}
+
 /// Whether this is a word as stores have them for errors, and nothing that could be a secret.
 fn is_word(code: &str) -> bool {
-    code.len() <= 40 && !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_alphabetic())
+    let is_of_word = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    code.len() <= 40 && !code.is_empty() && code.bytes().all(is_of_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text and the kind of an error whose text a store or a service has.
+    fn error(text: &str, is_of_service: bool) -> (ObjectErrorKind, String) {
+        let found = object_store::Error::Generic { store: "S3", source: text.into() };
+        let found = if is_of_service { IdentityError::of(found) } else { found };
+        let error = ObjectError::of("s3://box/it", &found);
+        assert_eq!(has_no_answer(&found) || is_declined(&found), !is_of_service && is_4xx(text));
+        assert_eq!(was_not_made(&found), is_of_service);
+        (error.kind(), error.what)
+    }
+
+    fn is_4xx(text: &str) -> bool {
+        text.contains("status code: 4")
+    }
+
+    #[test]
+    fn a_service_that_hands_out_nothing_is_no_bucket_that_is_missing() {
+        let text = "in 1ms, after 2 retries, max - status code: 404 Not Found: <p>secret</p>";
+        let (kind, what) = error(text, true);
+        assert_eq!(kind, ObjectErrorKind::Denied);
+        let begin = "no credentials were handed out (the identity service answered 404 Not Found, \
+                     also when it was asked 2 times more); set the variables";
+        assert!(what.starts_with(begin), "{what}");
+        assert_eq!(error(text, false).0, ObjectErrorKind::Missing);
+    }
+
+    #[test]
+    fn words_of_services_are_kept_and_texts_are_not() {
+        for (answer, word) in [
+            (r#"401 Unauthorized: {"error": "invalid_client","error_description":"secret"}"#, true),
+            ("400 Bad Request: <Error><Code>ExpiredToken</Code></Error>", true),
+            (r#"403 Forbidden: {"error":{"code":"invalid_client"}}"#, false),
+            (r#"403 Forbidden: {"error":"invalid client"}"#, false),
+            (r#"403 Forbidden: {"error":"#, false),
+        ] {
+            let (_, what) = error(&format!("status code: {answer}"), true);
+            let has_word = what.contains(" invalid_client)") || what.contains(" ExpiredToken)");
+            assert!(has_word == word && !what.contains("secret"), "{answer}: {what}");
+        }
+        let (_, what) = error("Failed to read token file '/secret': denied", true);
+        assert!(what.contains("the file with the token") && !what.contains("secret"), "{what}");
+        let (_, what) = error("missing field `Credentials`", true);
+        assert!(what.contains("the identity service answered otherwise"), "{what}");
+    }
 }

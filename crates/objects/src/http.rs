@@ -6,14 +6,15 @@
 //!
 //! Invariants: plain `http://` is spoken only where the options allow it · a redirect is followed
 //! only where the request bears no credentials. Checked in `Requests::call` and
-//! `redirected`, tested by `redirects_are_followed_without_credentials_only`.
+//! `redirected`, tested by `redirects_are_followed_without_credentials_only` and
+//! `secrets_in_any_header_are_sent_to_no_other_server`.
 
 mod patience;
 mod route;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -44,6 +45,10 @@ pub(crate) const CONNECT: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(90);
 /// Redirects that are followed one after another.
 const REDIRECTS: usize = 10;
+/// Text of the error of a request that is not made, since it would not be encrypted.
+pub(crate) const PLAIN: &str = "refused: plain http";
+/// Headers, beside that of authorization, with secrets by which identity services know who asks.
+const SECRETS: [&str; 2] = ["x-aws-ec2-metadata-token", "x-identity-header"];
 /// Bytes a second with which a body that is sent must go out at least.
 const SENT_BYTES_A_SECOND: u64 = 64 << 10;
 
@@ -51,12 +56,18 @@ const SENT_BYTES_A_SECOND: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct Connections {
     /// How long a server may say nothing.
-    pub(crate) silence: Duration,
+    silence: Duration,
     /// File of certificates that are believed besides those of the system.
-    pub(crate) certificates: Option<PathBuf>,
+    certificates: Option<PathBuf>,
+    /// Encryption of all clients, once there is one: certificates are read from many files.
+    tls: OnceLock<ClientConfig>,
 }
 
 impl Connections {
+    pub(crate) fn new(silence: Duration, certificates: Option<PathBuf>) -> Self {
+        Self { silence, certificates, tls: OnceLock::new() }
+    }
+
     /// Whether the certificates of the file can be read, if one is named.
     pub(crate) fn has_certificates(&self) -> bool {
         self.certificates.as_deref().is_none_or(|file| tls(Some(file)).is_ok())
@@ -67,8 +78,13 @@ impl HttpConnector for Connections {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let allowed = options.get_config_value(&ClientConfigKey::AllowHttp);
         let is_plain_allowed = allowed.is_some_and(|value| value == "true");
-        let tls = tls(self.certificates.as_deref())
-            .map_err(|source| object_store::Error::Generic { store: "TLS", source })?;
+        let tls = if let Some(tls) = self.tls.get() {
+            tls.clone()
+        } else {
+            let made = tls(self.certificates.as_deref())
+                .map_err(|source| object_store::Error::Generic { store: "TLS", source })?;
+            self.tls.get_or_init(|| made).clone()
+        };
         let route = Route::of_environment(tls.clone(), connect_timeout(options));
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
@@ -184,7 +200,9 @@ fn redirected(request: &HttpRequest, response: &HttpResponse) -> Result<Option<U
             | StatusCode::PERMANENT_REDIRECT
     );
     let only_asks = matches!(*request.method(), Method::GET | Method::HEAD);
-    let bears_credentials = request.headers().contains_key(AUTHORIZATION);
+    let bears = |name: &&str| request.headers().contains_key(*name);
+    let bears_credentials =
+        request.headers().contains_key(AUTHORIZATION) || SECRETS.iter().any(bears);
     if !leads_elsewhere || !only_asks || bears_credentials {
         return Ok(None);
     }
@@ -224,6 +242,23 @@ mod tests {
         }
         let options = ClientOptions::new().with_connect_timeout_disabled();
         assert_eq!(connect_timeout(&options), CONNECT);
+    }
+
+    #[test]
+    fn secrets_in_any_header_are_sent_to_no_other_server() {
+        let mut response = HttpResponse::new(HttpResponseBody::from(String::new()));
+        *response.status_mut() = StatusCode::TEMPORARY_REDIRECT;
+        response.headers_mut().insert(LOCATION, HeaderValue::from_static("/there"));
+        let next = |header: &'static str| {
+            let mut request = HttpRequest::new(HttpRequestBody::empty());
+            *request.uri_mut() = Uri::from_static("http://127.0.0.1:1/here");
+            request.headers_mut().insert(header, HeaderValue::from_static("secret"));
+            redirected(&request, &response).unwrap().as_ref().map(ToString::to_string)
+        };
+        assert_eq!(next("metadata").as_deref(), Some("http://127.0.0.1:1/there"));
+        for header in ["authorization", SECRETS[0], SECRETS[1]] {
+            assert_eq!(next(header), None, "{header}");
+        }
     }
 
     #[test]

@@ -29,8 +29,10 @@ mod cancellation;
 mod checksum;
 #[cfg(test)]
 mod conformance;
+mod container;
 mod error;
 mod http;
+mod identity;
 mod location;
 mod object;
 mod profile;
@@ -42,6 +44,7 @@ mod tiling;
 mod traffic;
 mod unfinished;
 mod upload;
+mod variables;
 mod version;
 mod write_requests;
 

@@ -110,7 +110,7 @@ fn names_and_values<'a>(
 }
 
 /// The text of a file; none that cannot be read says nothing.
-fn read(path: PathBuf) -> Option<String> {
+pub(crate) fn read(path: PathBuf) -> Option<String> {
     let found = fs::metadata(&path).ok()?;
     if !found.is_file() || found.len() > BYTES_MAX {
         return None;

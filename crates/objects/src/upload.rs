@@ -30,7 +30,7 @@ use object_store::{
 };
 use tokio::task::JoinHandle;
 
-use crate::error::{ObjectError, ObjectErrorKind, has_no_answer, is_conflict};
+use crate::error::{ObjectError, ObjectErrorKind, has_no_answer, is_conflict, was_not_made};
 use crate::location::{Location, Scheme};
 use crate::runtime::{self, Stopped};
 use crate::unfinished::Unfinished;
@@ -242,6 +242,9 @@ impl Upload {
             }
             error => ObjectError::of_writing(&self.name, error),
         };
+        if was_not_made(error) {
+            return Err(failed);
+        }
         let options = GetOptions { head: true, ..GetOptions::default() };
         match self.wait(self.store.get_opts(&self.path, options))? {
             Ok(found) => {
