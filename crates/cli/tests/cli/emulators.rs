@@ -85,3 +85,25 @@ fn s3_by_moto_takes_and_gives_all_that_there_is() {
 fn azure_by_azurite_takes_and_gives_all_that_there_is() {
     all_that_there_is(azure());
 }
+
+#[test]
+fn azure_by_azurite_takes_a_signature_that_an_account_shares() {
+    let Some(store) = azure() else { return };
+    let sandbox = Sandbox::new();
+    sandbox.write("e.tsv", text(3000));
+    sandbox.must("run wcc e.tsv -q -o expected.csv");
+    let ends = |line: &str, minutes: i32, code: i32| {
+        let mut command = sandbox.command(&line.replace("BOX", store.bucket));
+        let shared = store.shared(minutes);
+        assert!(shared.iter().all(|(_, value)| !value.contains(&store.secret)));
+        let ended = Ended::of(command.envs(shared).output().unwrap());
+        assert_eq!(ended.code, Some(code), "welter {line}\n{}", ended.stderr);
+        assert!(!ended.stderr.contains("sig="), "{}", ended.stderr);
+        ended.stderr
+    };
+    ends("ingest e.tsv -q -o BOX/shared", 30, 0);
+    ends("run wcc BOX/shared -q -o r.csv", 30, 0);
+    assert!(sandbox.read("r.csv") == sandbox.read("expected.csv"));
+    let stderr = ends("run wcc BOX/shared -q", -30, 74);
+    assert!(stderr.contains("access is denied (the server answered 403"), "{stderr}");
+}

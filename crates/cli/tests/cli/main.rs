@@ -38,6 +38,7 @@ mod graphalytics;
 mod graphs;
 mod help;
 mod hostile;
+mod identities;
 mod input_scan;
 mod interrupt;
 mod kept;
