@@ -411,7 +411,7 @@ fn read_files(
     collector: &Collector,
     progress: &Progress,
 ) -> Result<(), InputError> {
-    let sources = crate::open(&source::names(inputs)?, options)?;
+    let sources = crate::opening::open(&source::names(inputs)?, options)?;
     let bytes = sources.iter().map(Source::bytes).sum::<Option<u64>>();
     let phase = progress.phase("attributes", Unit::Bytes, bytes);
     let context = Context { options, progress, phase: &phase, pool };

@@ -209,6 +209,20 @@ pub enum InputError {
         /// Text of the whole error.
         what: String,
     },
+    /// Another machine that reads a share of the input could not.
+    #[error("{what}")]
+    Elsewhere {
+        /// Kind of its failure.
+        kind: FailureKind,
+        /// Text of the whole error, as that machine has it.
+        what: String,
+    },
+    /// Another machine that reads a share of the input is out of reach.
+    #[error("a machine that reads a share of the input is lost: {what}")]
+    Lost {
+        /// How that was noticed.
+        what: String,
+    },
     /// The run was asked to end.
     #[error("interrupted")]
     Cancelled,
@@ -236,6 +250,8 @@ impl InputError {
                 FailureKind::Budget
             }
             Self::Options { .. } => FailureKind::Usage,
+            Self::Elsewhere { kind, .. } => *kind,
+            Self::Lost { .. } => FailureKind::Resumable,
             Self::Cancelled => FailureKind::Cancelled,
         }
     }

@@ -105,7 +105,7 @@ pub fn raw(data: &[u8]) {
 pub fn parquet(data: &[u8]) {
     table(data, |context, collector, bytes| {
         let (path, bytes) = (PathColumns::default(), bytes::Bytes::copy_from_slice(bytes));
-        crate::parquet::read("fuzz", path, bytes, context, collector)
+        crate::parquet::read(("fuzz", None), path, bytes, context, collector)
     });
 }
 

@@ -81,6 +81,7 @@ mod direction;
 mod documents;
 mod dot;
 mod error;
+mod exchange;
 mod foreign;
 mod format;
 mod frame;
@@ -106,6 +107,7 @@ mod matrix_market;
 mod metis;
 mod npy;
 mod ntriples;
+mod opening;
 mod options;
 mod pages;
 mod pajek;
@@ -115,6 +117,7 @@ mod raw;
 pub mod reader;
 mod readers;
 mod reading;
+mod sharing;
 pub mod source;
 mod tables;
 mod temp;
@@ -128,7 +131,6 @@ mod webgraph;
 mod words;
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
 
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
@@ -137,15 +139,18 @@ use welter_progress::{Progress, Unit};
 use crate::collect::agreed;
 pub use crate::collect::{Collector, DeclaredVertices, EdgeRun, Ids, SLOTS_MAX};
 pub use crate::error::InputError;
+pub use crate::exchange::{Channels, Exchange};
 pub use crate::format::{Format, RawLayout, RawWeight};
 pub use crate::frame::read_frame;
 use crate::gathering::collected;
 pub use crate::ids::Finished;
 pub use crate::layout::{Comment, Escape, Quote, Separator};
+use crate::opening::{check_path, check_rows, open, with_id_kind};
 pub use crate::options::{IdKind, Limits, PageCache, ReadOptions, WeightBounds, WeightChoice};
 pub use crate::reader::Estimate;
 use crate::reader::{Context, Ready, pool};
 pub use crate::reading::{FileColumn, FileSummary, PassedOver, RowsOfText};
+pub use crate::sharing::{Role, SharedIds, SharedInput, read_alone, read_shared};
 use crate::source::{Source, Watched, at_once};
 pub use crate::tables::{ColumnRef, Frame, VertexTables};
 use crate::vertices::Tables;
@@ -297,86 +302,6 @@ pub fn estimate<S: AsRef<OsStr>>(
         stated => stated,
     };
     Ok(all)
-}
-
-fn open(names: &[PathBuf], options: &ReadOptions) -> Result<Vec<Source>, InputError> {
-    let open = |name: &PathBuf| {
-        let source = Source::open(name, options.format)?;
-        check_rows(&source, options)?;
-        check_path(&source, options).map(|()| source)
-    };
-    at_once::each(names, open)
-}
-
-/// Refuses a table whose path says an end of its edges, where only what is in the file is read.
-fn check_path(source: &Source, options: &ReadOptions) -> Result<(), InputError> {
-    let is_stated = options.source.is_some() && options.target.is_some();
-    if is_stated || matches!(source.format(), Format::Parquet | Format::Arrow) {
-        return Ok(());
-    }
-    match source.path_columns().end() {
-        None => Ok(()),
-        Some(end) => {
-            let what = format!(
-                "expected both ends of an edge in each row, found \"{end}\" in the path, which is \
-                 read of Parquet and Arrow alone; write the table as Parquet or unpartitioned, or, \
-                 if rows have both, say --source-column and --target-column"
-            );
-            Err(InputError::content(source.name(), what))
-        }
-    }
-}
-
-/// Refuses what is said of rows of text where there are none: it would do nothing.
-fn check_rows(source: &Source, options: &ReadOptions) -> Result<(), InputError> {
-    if matches!(source.format(), Format::Text | Format::Ldbc | Format::LdbcProperties) {
-        return Ok(());
-    }
-    let listed = source.format() == Format::Adjacency;
-    let option = match options {
-        ReadOptions { separator: Some(_), .. } if !listed => "--separator",
-        ReadOptions { header: Some(true), .. } => "--header",
-        ReadOptions { header: Some(false), .. } => "--no-header",
-        ReadOptions { quote: Some(_), .. } => "--quote",
-        ReadOptions { escape: Some(_), .. } => "--escape",
-        ReadOptions { comment: Some(_), .. } => "--comment",
-        _ => return Ok(()),
-    };
-    let (name, format) = (source.name(), source.format());
-    let what = format!(
-        "{name}: {option} is for rows of text, and this is {format}, which says by itself what \
-         its columns are"
-    );
-    Err(InputError::Options { what })
-}
-
-/// Settles whether ids are integers or names: one source with names makes all names. Says so where
-/// sources differ.
-fn with_id_kind(
-    sources: &[Source],
-    tables: &Tables<'_>,
-    context: &Context<'_>,
-) -> Result<(ReadOptions, Option<String>), InputError> {
-    let mut options = context.options.clone();
-    if options.ids != IdKind::Auto {
-        return Ok((options, None));
-    }
-    let (mut named, mut numbered) = (None, None);
-    for source in sources {
-        let kind = readers::of(source).id_kind(source, context)?;
-        let of_kind = if kind == IdKind::Names { &mut named } else { &mut numbered };
-        of_kind.get_or_insert(source);
-    }
-    let names = named.is_some() || tables.are_names(context)?;
-    let kind = if names { IdKind::Names } else { IdKind::Integers };
-    (options.ids, options.guessed_ids) = (kind, true);
-    let note = named.zip(numbered).map(|(named, numbered)| {
-        let (named, numbered) = (named.name(), numbered.name());
-        format!(
-            "{numbered}: ids are integers and those of {named} are names; all are read as names"
-        )
-    });
-    Ok((options, note))
 }
 
 /// All sources as one stream, where their format can do that and nothing is stated beside them.

@@ -18,6 +18,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -64,8 +65,14 @@ impl Reader for Parquet {
         collector: &Collector,
     ) -> Result<(), InputError> {
         let stored = Stored::open(source, context.options)?;
-        let read = read(source.name(), source.path_columns(), stored.clone(), context, collector);
+        let of = (source.name(), source.share());
+        let read = read(of, source.path_columns(), stored.clone(), context, collector);
         stored.with_fault(read)
+    }
+
+    /// Row groups are cut as if all were of one size.
+    fn can_be_cut(&self, source: &Source, _: &Context<'_>) -> Result<bool, InputError> {
+        Ok(source.bytes().is_some() && source.is_plain())
     }
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
@@ -94,9 +101,9 @@ fn open<'a>(source: &'a Source, options: &ReadOptions) -> Result<OpenFile<'a, St
     stored.with_fault(OpenFile::new(source.name(), source.path_columns(), stored.clone(), options))
 }
 
-/// Reads a Parquet file, wherever its bytes are.
+/// Reads a Parquet file, wherever its bytes are, or the row groups of a share of them.
 pub(crate) fn read<R: ChunkReader + Clone + 'static>(
-    name: &str,
+    (name, own): (&str, Option<&Range<u64>>),
     path: PathColumns,
     reader: R,
     context: &Context<'_>,
@@ -114,7 +121,12 @@ pub(crate) fn read<R: ChunkReader + Clone + 'static>(
         context.advance(share(group + 1) - share(group))?;
         fenced(name, || file.read_group(group, &guard, context, collector))
     };
-    let find = || (0..groups).into_par_iter().find_map_first(|group| read_group(group).err());
+    let is_own = |group: &usize| {
+        let begin = (u128::from(stored) * *group as u128 / groups as u128) as u64;
+        own.is_none_or(|own| own.contains(&begin))
+    };
+    let own_groups: Vec<usize> = (0..groups).filter(is_own).collect();
+    let find = || own_groups.into_par_iter().find_map_first(|group| read_group(group).err());
     context.pool.install(find).map_or(Ok(()), Err)
 }
 

@@ -17,6 +17,7 @@ mod tests;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Cursor, Read};
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,6 +58,8 @@ pub struct Source {
     format: Format,
     /// Stamp of the file when it was opened; `None` for a pipe and an object.
     stamp: Option<Stamp>,
+    /// Bytes of the share that is read of it; `None`: all.
+    share: Option<Range<u64>>,
 }
 
 impl Source {
@@ -107,7 +110,20 @@ impl Source {
         }
         let (path, stamp) = (path.to_owned(), bytes.map(|_| Stamp::of(&metadata)));
         let (whereabouts, pipe) = (Whereabouts::File(path.clone()), Mutex::new(pipe));
-        Ok(Self { name, path, whereabouts, bytes, pipe, head, continues, layers, format, stamp })
+        let share = None;
+        Ok(Self {
+            name,
+            path,
+            whereabouts,
+            bytes,
+            pipe,
+            head,
+            continues,
+            layers,
+            format,
+            stamp,
+            share,
+        })
     }
 
     /// Opens an object and finds out what it is.
@@ -141,6 +157,7 @@ impl Source {
             layers,
             format,
             stamp: None,
+            share: None,
         })
     }
 
@@ -165,6 +182,7 @@ impl Source {
             layers,
             format,
             stamp: None,
+            share: None,
         })
     }
 
@@ -235,6 +253,17 @@ impl Source {
     /// Bytes as stored; `None` for a pipe.
     pub fn bytes(&self) -> Option<u64> {
         self.bytes
+    }
+
+    /// Leaves of it the records that begin at these bytes, where its reader can cut it
+    /// ([`Reader::can_be_cut`](crate::reader::Reader::can_be_cut)).
+    pub(crate) fn limit_to(&mut self, share: Range<u64>) {
+        self.share = Some(share);
+    }
+
+    /// Bytes at which the records begin that are read of it; `None`: all.
+    pub(crate) fn share(&self) -> Option<&Range<u64>> {
+        self.share.as_ref()
     }
 
     /// The first bytes as stored: 4 KiB of a file, 256 KiB of a pipe, less where it is shorter.

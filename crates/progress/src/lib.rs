@@ -226,6 +226,11 @@ impl Phase {
         self.counters.done.fetch_add(amount, Ordering::Relaxed);
     }
 
+    /// Units that are done.
+    pub fn done(&self) -> u64 {
+        self.counters.done.load(Ordering::Relaxed)
+    }
+
     /// Counts `amount` more bytes as moved (for a phase whose unit is not bytes).
     pub fn add_bytes(&self, amount: u64) {
         self.counters.bytes.fetch_add(amount, Ordering::Relaxed);

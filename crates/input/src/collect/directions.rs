@@ -12,6 +12,11 @@ impl Collector {
         state.undirected.push((source, undirected));
     }
 
+    /// What each source states of it, by the numbers of the sources.
+    pub(crate) fn directions(&self) -> Vec<(usize, bool)> {
+        self.lock().undirected.clone()
+    }
+
     /// Whether each edge stands for both directions, where sources say so.
     ///
     /// # Errors

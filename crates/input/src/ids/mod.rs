@@ -12,8 +12,10 @@ mod id_mapping;
 mod keys;
 mod lookup;
 mod memory_estimate;
+pub(crate) mod merging;
 mod runs;
 mod shards;
+pub(crate) mod shared;
 pub(crate) mod sides;
 mod spilled;
 

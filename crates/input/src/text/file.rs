@@ -1,9 +1,13 @@
 //! Parallel reading of an uncompressed file: each worker reads and parses parts of its own.
 //!
-//! A part is a range of bytes of the file; a line belongs to the part in which it begins. Text is
+//! A part is a range of bytes of the file; a line belongs to the part in which it begins. So does a
+//! line of a share that is read of the file ([`Source::share`]): shares that have all bytes have
+//! each line once. The number of a bad line is that of the whole file, whose lines before it are
+//! counted then, wherever the share begins. Text is
 //! read with positioned reads into a buffer that stays in the cache, and never mapped: a file that
 //! is cut while it is read must be an error and not a signal.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use welter_objects::Ahead;
@@ -88,8 +92,9 @@ pub(super) fn read(
     let file = source.file()?;
     let threads = context.options.thread_count();
     let sums = Sums::of(source, &file, lines.start() as u64)?;
-    let reading = Reading { source, file: &file, bytes, grain, lines, context, sums: &sums };
-    let parts = bytes.div_ceil(grain.part_bytes);
+    let own = source.share().cloned().unwrap_or(0..bytes);
+    let parts = (own.end - own.start).div_ceil(grain.part_bytes);
+    let reading = Reading { source, file: &file, bytes, own, grain, lines, context, sums: &sums };
     let next = AtomicU64::new(0);
     let first = First::new();
     let work = || {
@@ -128,6 +133,8 @@ struct Reading<'a> {
     source: &'a Source,
     file: &'a StoredBytes,
     bytes: u64,
+    /// Bytes at which the lines begin that are read.
+    own: Range<u64>,
     grain: Grain,
     lines: &'a dyn Lines,
     context: &'a Context<'a>,
@@ -138,11 +145,16 @@ impl Reading<'_> {
     /// Reads the lines that begin in part `number`.
     fn part(&self, number: u64, buffer: &mut Vec<u8>) -> Result<Rows, Trouble> {
         let begin = self.lines.start() as u64;
-        let from = (number * self.grain.part_bytes).max(begin);
-        let to = ((number + 1) * self.grain.part_bytes).min(self.bytes);
+        let first = self.own.start + number * self.grain.part_bytes;
+        let from = first.max(begin);
+        let to = (first + self.grain.part_bytes).min(self.own.end);
         let mut rows = self.lines.rows().with_bounds(self.context.options.bounds());
+        if from >= to {
+            // All of the part is before the first row.
+            return Ok(rows);
+        }
         // A line begins at `from` if the byte before it ends one.
-        let inside = number > 0 && from > begin;
+        let inside = from > begin;
         let mut base = if inside { from - 1 } else { from };
         let mut onward = self.file.onward(base..to + TAIL_BYTES, self.grain.ahead());
         let mut skipping = inside;

@@ -56,7 +56,9 @@ pub(crate) mod workers;
 
 pub(crate) use self::beginning::dialect_of;
 use self::beginning::{SAMPLE_BYTES, sample};
+use self::records::RecordEnd;
 pub(crate) use self::rows::Dictionary;
+use self::with_counts::Counted;
 use crate::collect::Collector;
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
@@ -70,6 +72,16 @@ impl Reader for TextReader {
     fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError> {
         let (dialect, _) = sample(source, SAMPLE_BYTES, context.options)?;
         Ok(dialect.ids)
+    }
+
+    /// A first row that may count the others is understood by who has read them all, and where rows
+    /// go over lines none but who has read all before knows where one begins.
+    fn can_be_cut(&self, source: &Source, context: &Context<'_>) -> Result<bool, InputError> {
+        if source.bytes().is_none() || !source.is_plain() {
+            return Ok(false);
+        }
+        let (dialect, _) = sample(source, SAMPLE_BYTES, context.options)?;
+        Ok(dialect.cut == RecordEnd::Lines && dialect.counted == Counted::No)
     }
 
     fn read(

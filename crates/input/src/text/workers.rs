@@ -21,7 +21,8 @@ pub(crate) fn read(
         Some(bytes) if source.is_plain() && lines.cut() == RecordEnd::Lines => {
             let ReadOptions { limits, .. } = context.options;
             let threads = context.options.thread_count();
-            let grain = Grain::of(bytes, threads, limits, &lines.rows());
+            let own = source.share().map_or(bytes, |share| share.end - share.start);
+            let grain = Grain::of(own, threads, limits, &lines.rows());
             file::read(source, bytes, grain, lines, context, collector)
         }
         _ => stream::read(source, lines, context, collector),
