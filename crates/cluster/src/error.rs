@@ -85,6 +85,9 @@ pub enum ClusterError {
         /// Reason that it gave.
         last: Option<Failure>,
     },
+    /// Machines that read an input together have lost each other.
+    #[error("machines that read the input together have lost each other: {0}")]
+    Parted(String),
     /// The user has had enough.
     #[error("interrupted")]
     Cancelled,
@@ -120,9 +123,10 @@ impl ClusterError {
             }
             Self::Cancelled => FailureKind::Cancelled,
             Self::Credentials { kind, .. } | Self::Declined { kind, .. } => *kind,
-            Self::Silent { .. } | Self::Absent { .. } | Self::OutOfReach { .. } => {
-                FailureKind::Resumable
-            }
+            Self::Silent { .. }
+            | Self::Absent { .. }
+            | Self::OutOfReach { .. }
+            | Self::Parted(_) => FailureKind::Resumable,
             Self::Result { .. } => FailureKind::Damaged,
         }
     }

@@ -138,7 +138,12 @@ pub fn join(
     }
 }
 
-fn out_of_reach(seating: &Seating, patience: Duration, source: std::io::Error) -> ClusterError {
+/// The error about a rank 0 that is not reached within a patience.
+pub(crate) fn out_of_reach(
+    seating: &Seating,
+    patience: Duration,
+    source: std::io::Error,
+) -> ClusterError {
     let (first, seconds) = (seating.first.clone(), patience.as_secs());
     ClusterError::OutOfReach { first, seconds, source }
 }
@@ -169,7 +174,10 @@ pub fn decline(seating: &Seating, verdict: &Verdict) {
 }
 
 /// A connection to rank 0 for a use, and the addresses of both ends.
-fn connect(seating: &Seating, joining: &Joining) -> std::io::Result<(Stream, [SocketAddr; 2])> {
+pub(crate) fn connect(
+    seating: &Seating,
+    joining: &Joining,
+) -> std::io::Result<(Stream, [SocketAddr; 2])> {
     let address = seating.address()?;
     if seating.trust.check(address).is_err() {
         return Err(ErrorKind::PermissionDenied.into());

@@ -15,6 +15,9 @@
 //! [`welter_protocol::Event`]; the simulator (`crates/sim/src/world`) is the other driver, where
 //! time is virtual and everything goes wrong.
 //!
+//! Before there is a run machines may read its input together, and hand each other bytes for that
+//! (`exchange`).
+//!
 //! Machines of several computers come to the one of rank 0 (`peers`, `join`, `meeting`), and prove
 //! by a key that they belong to it (`credentials`).
 //!
@@ -33,6 +36,7 @@ mod credentials;
 mod disk;
 mod driver;
 mod error;
+mod exchange;
 mod footprint;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -68,6 +72,8 @@ pub use credentials::{Credentials, Trust};
 pub use disk::folder::{Folder, Parts, Unread};
 pub use disk::stale::{is_used, sweep};
 pub use error::ClusterError;
+pub use exchange::hub::Hub;
+pub use exchange::{Member, Met};
 pub use footprint::{Demand, Footprint, Rates, Widths, writing_bytes};
 pub use host::Host;
 pub use join::{Files, MakeOne, decline, join};

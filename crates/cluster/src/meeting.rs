@@ -4,6 +4,7 @@
 //! machine r   ── line: who, which run; then lines are heard ──   rank 0   DOWN
 //!             ── line: who, which run; then words are said  ──            UP
 //!             ── line: who, which run; then why it cannot   ──            FAILED
+//!             ── line: who; then frames of what all read ([`crate::exchange`])  READDOWN, READUP
 //! ```
 //!
 //! Each direction has a connection of its own, as between machines ([`crate::links`]), and both
@@ -84,9 +85,28 @@ pub(crate) enum Purpose {
     Down,
     Up,
     Failed,
+    ReadDown,
+    ReadUp,
 }
 
-const PURPOSES: [Purpose; 3] = [Purpose::Down, Purpose::Up, Purpose::Failed];
+impl Purpose {
+    /// Whether it is for reading an input together, before there is a run.
+    pub(crate) fn is_reading(self) -> bool {
+        matches!(self, Self::ReadDown | Self::ReadUp)
+    }
+}
+
+const PURPOSES: [Purpose; 5] =
+    [Purpose::Down, Purpose::Up, Purpose::Failed, Purpose::ReadDown, Purpose::ReadUp];
+
+/// Line to machines that read together: all are there.
+pub(crate) const START: &str = "start";
+
+/// Line to one that comes when the run has begun: each machine has read a share.
+pub(crate) const READ_SHARES: &str = "shares";
+
+/// Line to such a one where each machine has read all.
+pub(crate) const READ_ALL: &str = "all";
 
 /// First line of a machine that comes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,10 +11,10 @@
 //! heard of. Checked in `Peers::listening` and `Peers::answer`. Tested by
 //! `a_machine_that_beats_has_as_long_as_it_needs` and `all_machines_begin_together`.
 
-mod door;
+pub(crate) mod door;
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -24,16 +24,17 @@ use std::time::{Duration, Instant};
 use welter_progress::Progress;
 use welter_protocol::Rank;
 
-use self::door::{Arrival, Door, say};
+use self::door::{Arrival, Door, listener, say};
 
 use crate::ask::{Answer, Ask};
 use crate::attendance::attended;
 use crate::control::{Request, Word, piece};
-use crate::credentials::Trust;
 use crate::error::ClusterError;
 use crate::host::{Host, Started};
 use crate::links::stream::Stream;
-use crate::meeting::{BEAT, Buffered, HANDSHAKE, Seating, Verdict, verdict_line};
+use crate::meeting::{
+    BEAT, Buffered, HANDSHAKE, READ_ALL, READ_SHARES, Seating, Verdict, verdict_line,
+};
 use crate::processes::hear;
 use crate::report::Reported;
 
@@ -76,24 +77,34 @@ impl Peers {
     /// When its place is not one of this computer, or machines would prove nothing there.
     pub fn new(
         seating: &Seating,
-        (expected, run): (Option<[u64; 2]>, u64),
+        of: (Option<[u64; 2]>, u64),
         progress: &Progress,
     ) -> Result<Self, ClusterError> {
-        let socket = |source| ClusterError::Socket { what: "listen for machines", source };
-        let mut address = seating.address().map_err(socket)?;
-        seating.trust.check(address)?;
-        if !seating.apart && !matches!(seating.trust, Trust::Loopback) {
-            // A name of this computer may be one of loopback, here and nowhere else.
-            address.set_ip(match address.ip() {
-                IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-                IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-            });
-        }
-        let listener = TcpListener::bind(address).map_err(socket)?;
-        let address = listener.local_addr().map_err(socket)?;
+        Self::with(seating, of, READ_ALL, progress)
+    }
+
+    /// As [`Self::new`], of machines that have read a share of the input each.
+    ///
+    /// # Errors
+    /// As of [`Self::new`].
+    pub fn of_shares(
+        seating: &Seating,
+        of: (Option<[u64; 2]>, u64),
+        progress: &Progress,
+    ) -> Result<Self, ClusterError> {
+        Self::with(seating, of, READ_SHARES, progress)
+    }
+
+    fn with(
+        seating: &Seating,
+        (expected, run): (Option<[u64; 2]>, u64),
+        read: &'static str,
+        progress: &Progress,
+    ) -> Result<Self, ClusterError> {
+        let (listener, address) = listener(seating)?;
         let (sender, arrivals) = channel();
         let expected = (expected, seating.machines);
-        let door = Arc::new(Door::new(expected, seating.trust.clone(), sender));
+        let door = Arc::new(Door::new(expected, Some(read), seating.trust.clone(), sender));
         let listens = door.clone();
         let thread = Builder::new().name("door".to_owned());
         thread.spawn(move || listens.listen(&listener)).map_err(ClusterError::Start)?;
@@ -234,7 +245,8 @@ impl Peers {
             Arrival::Failed { rank, verdict: Some((kind, what)) } => {
                 self.declined = Some(ClusterError::Declined { rank, kind, what });
             }
-            Arrival::Failed { .. } => {}
+            // The door says to one who reads that the run has begun.
+            Arrival::Failed { .. } | Arrival::Reader { .. } => {}
         }
     }
 

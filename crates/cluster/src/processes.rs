@@ -155,7 +155,7 @@ impl Process {
 }
 
 /// Work of a process, by the processor time that it has used.
-struct Work {
+pub(crate) struct Work {
     process: u32,
     /// Hundredths of a second that it had used, and when that was.
     used: u64,
@@ -164,13 +164,13 @@ struct Work {
 
 impl Work {
     /// Work of a process that has just begun.
-    fn of(process: u32) -> Self {
+    pub(crate) fn of(process: u32) -> Self {
         Self { process, used: 0, since: Instant::now() }
     }
 
     /// Whether it has worked lately, also where that is not known. A host that was stopped itself
     /// looks at the process first.
-    fn is_seen(&mut self) -> bool {
+    pub(crate) fn is_seen(&mut self) -> bool {
         let used = used_ticks(self.process);
         if used.is_none_or(|used| used >= self.used + WORK_TICKS) {
             (self.used, self.since) = (used.unwrap_or(0), Instant::now());

@@ -150,6 +150,19 @@ impl Stream {
 }
 
 impl Stream {
+    /// The socket once more, to close it while another thread waits for it.
+    ///
+    /// # Errors
+    /// Broken connection, or too many open files.
+    pub(crate) fn handle(&self) -> io::Result<TcpStream> {
+        let socket = match self {
+            Self::Plain(socket) => socket,
+            Self::Connected(tls) => &tls.sock,
+            Self::Accepted(tls) => &tls.sock,
+        };
+        socket.stream.get_ref().try_clone()
+    }
+
     /// Whether a call that reads finds bytes, or the end of the connection, without a wait.
     ///
     /// # Errors

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,25 +19,42 @@ use welter_progress::FailureKind;
 use welter_protocol::Rank;
 
 use crate::credentials::Trust;
+use crate::error::ClusterError;
 use crate::guests::{Guests, Place};
 use crate::links::stream::Stream;
 use crate::meeting::{
-    Buffered, HANDSHAKE, Joining, Purpose, SILENCE, Verdict, line, verdict_line, verdict_of,
+    Buffered, HANDSHAKE, Joining, Purpose, SILENCE, Seating, Verdict, line, verdict_line,
+    verdict_of,
 };
 
 /// Connections that are at the door at a time, and halves of machines.
-pub(super) const GUESTS_MAX: usize = 64;
+pub(crate) const GUESTS_MAX: usize = 64;
 
 /// Machine that connected, or verdict of one that failed.
-pub(super) enum Arrival {
-    Machine { rank: Rank, down: Stream, up: Buffered },
-    Failed { rank: Rank, verdict: Verdict },
+pub(crate) enum Arrival {
+    Machine {
+        rank: Rank,
+        down: Stream,
+        up: Buffered,
+    },
+    /// A machine that reads together with others, before there is a run.
+    Reader {
+        rank: Rank,
+        down: Stream,
+        up: Buffered,
+    },
+    Failed {
+        rank: Rank,
+        verdict: Verdict,
+    },
 }
 
 /// The listener of a host, and those who came to it.
-pub(super) struct Door {
+pub(crate) struct Door {
     /// Digest of the run and number of its contents, where they are known, and of machines.
     expected: (Option<[u64; 2]>, usize),
+    /// How machines have read the input; none where they are about to.
+    read: Option<&'static str>,
     trust: Trust,
     /// Where arrivals go, and a rank whose machine is not waited for any more.
     arrivals: Mutex<(Sender<Arrival>, Option<Rank>)>,
@@ -53,21 +70,44 @@ enum Half {
     Up(Buffered),
 }
 
+/// A listener where the first machine is reached, and its address.
+///
+/// # Errors
+/// When the place is not one of this computer, or machines would prove nothing there.
+pub(crate) fn listener(seating: &Seating) -> Result<(TcpListener, SocketAddr), ClusterError> {
+    let socket = |source| ClusterError::Socket { what: "listen for machines", source };
+    let mut address = seating.address().map_err(socket)?;
+    seating.trust.check(address)?;
+    if !seating.apart && !matches!(seating.trust, Trust::Loopback) {
+        // A name of this computer may be one of loopback, here and nowhere else.
+        address.set_ip(match address.ip() {
+            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        });
+    }
+    let listener = TcpListener::bind(address).map_err(socket)?;
+    let address = listener.local_addr().map_err(socket)?;
+    Ok((listener, address))
+}
+
 /// Says a line, and whether the other side may have received it.
-pub(super) fn say(to: &mut Stream, line: &str) -> bool {
+pub(crate) fn say(to: &mut Stream, line: &str) -> bool {
     to.write_all(line.as_bytes()).and_then(|()| to.flush()).is_ok()
 }
 
 impl Door {
     /// The door for machines of a run of this digest and contents, where they are known, and this
-    /// number of machines. What comes is sent to `arrivals`.
-    pub(super) fn new(
+    /// number of machines. What comes is sent to `arrivals`. `read`: the word to machines that want
+    /// to read together with others, where the run has begun.
+    pub(crate) fn new(
         expected: (Option<[u64; 2]>, usize),
+        read: Option<&'static str>,
         trust: Trust,
         arrivals: Sender<Arrival>,
     ) -> Self {
         Self {
             expected,
+            read,
             trust,
             arrivals: Mutex::new((arrivals, None)),
             halves: Mutex::default(),
@@ -78,22 +118,22 @@ impl Door {
     }
 
     /// Connections that were none of a machine of this run.
-    pub(super) fn strangers(&self) -> u64 {
+    pub(crate) fn strangers(&self) -> u64 {
         self.strangers.load(Ordering::Relaxed)
     }
 
     /// Lets the machine of a rank go from now on when it comes.
-    pub(super) fn release(&self, rank: Rank) {
+    pub(crate) fn release(&self, rank: Rank) {
         self.arrivals().1 = Some(rank);
     }
 
     /// Ends with the next connection.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
     }
 
     /// Lets in who comes, until it is closed.
-    pub(super) fn listen(self: &Arc<Self>, listener: &TcpListener) {
+    pub(crate) fn listen(self: &Arc<Self>, listener: &TcpListener) {
         loop {
             let accepted = listener.accept();
             if self.is_closed.load(Ordering::Acquire) {
@@ -136,6 +176,13 @@ impl Door {
             self.hand_on(Arrival::Failed { rank, verdict });
             return Some(());
         }
+        let is_reader = purpose.is_reading() && rank < self.expected.1;
+        if let Some(word) = self.read.filter(|_| is_reader) {
+            if purpose == Purpose::ReadDown {
+                say(stream.get_mut(), &format!("{word}\n"));
+            }
+            return Some(());
+        }
         if self.expected.0.is_some_and(|[known, _]| known != digest) || rank >= self.expected.1 {
             let what = "this machine has another command, input or version than machine 0";
             let verdict = Some((FailureKind::Usage, what.to_owned()));
@@ -154,7 +201,7 @@ impl Door {
             return None;
         }
         stream.get_mut().last_while(SILENCE).ok()?;
-        let half = if purpose == Purpose::Down {
+        let half = if matches!(purpose, Purpose::Down | Purpose::ReadDown) {
             Half::Down(stream.into_inner())
         } else {
             Half::Up(stream)
@@ -163,7 +210,11 @@ impl Door {
         match (halves.remove(&(rank, nonce)), half) {
             (Some(Half::Down(down)), Half::Up(up)) | (Some(Half::Up(up)), Half::Down(down)) => {
                 drop(halves);
-                self.hand_on(Arrival::Machine { rank, down, up });
+                self.hand_on(if is_reader {
+                    Arrival::Reader { rank, down, up }
+                } else {
+                    Arrival::Machine { rank, down, up }
+                });
             }
             (_, half) => {
                 if halves.len() >= GUESTS_MAX {

@@ -6,6 +6,7 @@ use std::thread::spawn;
 use super::door::GUESTS_MAX;
 use super::*;
 use crate::control::write;
+use crate::credentials::Trust;
 use crate::meeting::{Joining, Purpose, SILENCE, line};
 use crate::parts::busy;
 
