@@ -1,39 +1,32 @@
-//! A run on a cluster of this computer: the command's side, and that of its machines.
+//! A graph on a cluster and what is done with it, as each of its machines and their host know it.
 //!
-//! The command starts itself once a machine, with its own words and a place in the cluster, so
-//! that all have the same options; a digest of these is compared when machines meet. Each looks at
-//! the input and reads its share of the parts.
+//! All have the same options; a digest of these is compared when machines meet. Each has parsed its
+//! share of the input ([`crate::shares`]), or all of it, and reads its share of the edges.
 
-use std::io::BufReader;
-use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
 use welter_cluster::host::Finished;
 use welter_cluster::send;
 use welter_cluster::{
-    BatchCounter, ClusterError, Merged, PartWriter, Processes, Reach, RequestCounter, Run,
-    Settings, Share, Task, own_edges, serve,
+    BatchCounter, ClusterError, Merged, Reach, RequestCounter, Run, Settings, Share, Task,
+    own_edges,
 };
-use welter_engine::Machine;
-use welter_input::WeightChoice;
 use welter_model::edges::{EdgeList, EdgeStream, Pair, Reading};
 use welter_model::ids::IdMap;
 use welter_model::table::{Column, Columns, Table, VertexColumn};
 use welter_model::with_sides::WithSides;
 use welter_objects::Traffic;
-use welter_progress::Progress;
 use welter_protocol::ids::Bytes;
 use welter_worker::{Input, Partitioning};
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::{
-    ClusterGraph, ClusterProgram, Decoder, Finding, MachinesOutcome,
+    Beforehand, ClusterGraph, ClusterProgram, Decoder, Finding, MachinesOutcome,
 };
-use crate::args::{Cluster, MachineRoute, ResourceArgs, RunOptions, Seat};
+use crate::args::{Cluster, MachineRoute, RunOptions};
 use crate::argv;
-use crate::cluster_options::{sending, settings, threads, transport_name, unfit};
-use crate::cluster_parts::{Looked, Parted, Parts, PartsAt, watched};
+use crate::cluster_options::{sending, settings, transport_name, unfit};
+use crate::cluster_parts::{Looked, Parted, PartsAt};
 use crate::cluster_plan::{MachinePlan, Premises};
 use crate::cluster_report::Machines;
 use crate::cluster_routes::{RouteChoice, choose};
@@ -41,11 +34,11 @@ use crate::contents;
 use crate::failure::Failure;
 use crate::finite;
 use crate::load::Source;
-use crate::metrics;
 use crate::number_format::counted;
 use crate::numbered::{Numbered, column};
 use crate::preview::Top;
 use crate::session::Session;
+use crate::shares::{GraphInput, Wanted};
 
 /// Number of the graph in its chunks: a cluster has one.
 const GRAPH: u64 = 1;
@@ -80,6 +73,8 @@ pub(crate) struct ProcessRole {
     pub(crate) writes: bool,
     /// Whether machines have the route that it chooses, and do not choose.
     pub(crate) tells: bool,
+    /// Route that its machine was told, and bytes of memory for which that was chosen.
+    pub(crate) told: Option<(MachineRoute, u64)>,
 }
 
 /// A graph, and what is to be done with it.
@@ -112,24 +107,29 @@ pub(crate) struct Job {
     objects: Traffic,
     /// Batches that the input has given.
     batches: BatchCounter,
+    /// Number of machines.
+    machines: usize,
+    /// Bytes that each machine has parsed, where each has parsed its share.
+    parsed_bytes: Option<Vec<u64>>,
 }
 
 impl Job {
+    /// The job of a process, of the input as it has read that, which it does here else.
     pub(crate) fn of(
         algorithm: &dyn Algorithm,
         args: &RunOptions,
         (source, machines): (&Source, usize),
         (place, session): (ProcessRole, &Session),
+        input: Option<GraphInput>,
     ) -> Result<Self, Failure> {
-        let threads = threads(args, place.rank, machines);
-        let mut options = args.input.options(algorithm.weights(), threads);
-        let mut reading = Reading::from(args.graph);
-        algorithm.read(&mut options, &mut reading);
-        // A generator makes weights whether or not a program looks at them.
-        let weighs = algorithm.weighs() && options.weight != WeightChoice::Ignore;
-        let loaded = session.load(source, options)?;
-        let Numbered { edges: listed, ids, vertices, batches } =
-            Numbered::of(loaded.edges, loaded.ids)?;
+        let wanted = Wanted::of(algorithm, args, (place.rank, machines));
+        let (reading, weighs) = (wanted.reading, wanted.weighs);
+        let input = match input {
+            Some(input) => input,
+            None => GraphInput::all(source, wanted, session)?,
+        };
+        let GraphInput { numbered, undirected, notes, shares } = input;
+        let Numbered { edges: listed, ids, vertices, batches } = numbered;
         if vertices > VERTICES_MAX {
             let what = format!("a cluster takes {VERTICES_MAX} vertices at most, not {vertices}");
             return Err(unfit(what));
@@ -138,13 +138,18 @@ impl Job {
         // Processes of one computer read the same files.
         let contents = match args.cluster.cluster {
             Some(Cluster::Local(_)) | None => 0,
-            Some(_) => contents::of(&*listed, &ids, &algorithm.tables())?,
+            Some(_) => match &shares {
+                Some(shares) => shares.contents ^ contents::of_tables(&algorithm.tables())?,
+                None => contents::of(&*listed, &ids, &algorithm.tables())?,
+            },
         };
-        let reading = algorithm.ways().of(reading, loaded.undirected);
+        let has = if shares.is_some() { algorithm.beforehand() } else { Beforehand::Edges };
+        let reading = algorithm.ways().of(reading, undirected);
         let (edges, weighted) = read_edges(algorithm, args, &listed, (reading, weighs, machines));
         let graph = ClusterGraph {
             ids: &ids,
             vertices,
+            has,
             listed: &listed,
             edges: &edges,
             weighted,
@@ -162,11 +167,15 @@ impl Job {
         };
         let parts = PartsAt::of(&args.output)?;
         let (writes, held) = writing(place, parts.is_some(), &premises.settings);
-        let choice = choose(&premises, (args, session), place.tells, (&ids, held))?;
+        let told = (place.tells, place.told);
+        let choice = choose(&premises, (args, session), told, (&ids, held))?;
         let sends = choice.route == MachineRoute::Send;
         // A machine that sends messages reads several shares of all edges.
-        let (edges, share) =
-            if sends { (edges, (0, 1)) } else { shared(edges, listed, (place.rank, machines))? };
+        let (edges, share) = if sends || shares.is_some() {
+            (edges, (0, 1))
+        } else {
+            shared(edges, listed, (place.rank, machines))?
+        };
         let ids = if writes { ids } else { IdMap::default() };
         let mut job = Self {
             edges,
@@ -182,9 +191,11 @@ impl Job {
             program,
             choice,
             messages: None,
-            notes: loaded.notes,
+            notes,
             objects: session.objects_before(),
             batches,
+            machines,
+            parsed_bytes: shares.map(|shares| shares.bytes),
         };
         job.messages = sends.then(|| job.sending(algorithm, args)).transpose()?;
         Ok(job)
@@ -207,8 +218,11 @@ impl Job {
         let kernel = self.program.folded.clone().map_err(cannot)?;
         let (edges, reading, weighted) = (self.edges.clone(), self.reading, self.weighted);
         let members = self.members();
-        let input = move |me| -> Box<dyn Input> {
-            let share = Share::new(edges.clone(), reading, me).weighted(weighted);
+        let own = self.has_share().then_some(self.machines);
+        let input = move |me: (usize, usize)| -> Box<dyn Input> {
+            // Sub-ranges of all machines are numbered in turns, and a machine reads for its own.
+            let of = own.map_or(me, |machines| (me.0 / machines, me.1 / machines));
+            let share = Share::new(edges.clone(), reading, of).weighted(weighted);
             Box::new(share.with_members(members, me))
         };
         send::Job::new(kernel, self.vertices, Arc::new(input), settings).map_err(cannot)
@@ -251,7 +265,14 @@ impl Job {
 
     /// The run in words, of which these are the command's.
     pub(crate) fn words<W: std::fmt::Debug>(&self, shared: &[W]) -> String {
-        format!("{shared:?} {} {:?} {}", self.count, self.reading, self.choice.route.name())
+        let (count, route) = (self.count, self.choice.route.name());
+        let read = if self.has_share() { "shares" } else { "all" };
+        format!("{shared:?} {count} {:?} {route} {read}", self.reading)
+    }
+
+    /// Whether each machine has parsed its share of the input, and has no other edges.
+    pub(crate) fn has_share(&self) -> bool {
+        self.parsed_bytes.is_some()
     }
 
     /// The task of a machine, which reads its share.
@@ -278,7 +299,7 @@ impl Job {
             columns = self.decoder().columns(&finished.vertices());
             self.finding_of(&columns, &finished.decided)?
         };
-        let Self { count, named, program, choice, messages, mut notes, .. } = self;
+        let Self { count, named, program, choice, messages, mut notes, parsed_bytes, .. } = self;
         notes.extend(restarts(&finished));
         notes.extend(finding.note.clone());
         let columns: Box<dyn Columns> = match &named {
@@ -297,6 +318,7 @@ impl Job {
                 route: choice.route.name(),
                 route_reason: choice.reason,
                 transport: messages.map(|job| transport_name(job.settings.transport)),
+                parsed_bytes,
                 partitions: finished.manifest.shape.partitions,
                 restarts: finished.restarts,
                 suspicions: finished.suspicions,
@@ -409,75 +431,11 @@ fn words_are_rank(words: &[String], at: usize) -> bool {
 }
 
 /// Option that tells a machine its place.
-const SEAT: &str = "--cluster-machine";
-
-/// Runs an algorithm on a cluster.
-pub(crate) fn run(
-    algorithm: &dyn Algorithm,
-    args: &RunOptions,
-    (source, machines, directory): (&Source, usize, &Path),
-    session: &Session,
-) -> Result<ClusterOutcome, Failure> {
-    if !source.lasts() {
-        return Err(unfit("each machine reads the input, which a pipe gives once"));
-    }
-    let place = ProcessRole { rank: None, writes: true, tells: true };
-    let job = Job::of(algorithm, args, (source, machines), (place, session))?;
-    let told = job.choice.told();
-    let command =
-        move |rank: usize, directory: &Path, above: u32| machine((rank, above), &told, directory);
-    let host = Processes::new(machines, directory, Box::new(command));
-    let mut host = host.cancelled_with(&session.progress);
-    let (live, metrics) = metrics::watch(&args.cluster)?;
-    let ended = watched(&mut host, (&job, machines), (&session.progress, &live))?;
-    drop(metrics);
-    job.found(ended)
-}
+pub(crate) const SEAT: &str = "--cluster-machine";
 
 fn restarts(finished: &Finished) -> Option<String> {
     let times = counted(finished.restarts.into(), "time", "times");
     (finished.restarts > 0).then(|| format!("a machine was replaced {times}"))
-}
-
-/// The command of a machine: this one, and its place with the route that it is told.
-fn machine((rank, above): (usize, u32), told: &str, directory: &Path) -> Command {
-    let mut command = argv::program();
-    let mut place = std::ffi::OsString::from(format!("{rank}:{above}:{told}:"));
-    place.push(directory);
-    // Inputs may follow a `--`, behind which there are no options.
-    let words = argv::run_words();
-    let (begin, rest) = words.split_at(words.len().min(3));
-    command.args(begin.iter().skip(1)).arg(SEAT).arg(place).args(rest);
-    // Ctrl-C is for the command alone, which ends its machines.
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command
-}
-
-/// Is a machine of a cluster, until its host says that it is not.
-pub(crate) fn be(
-    algorithm: &dyn Algorithm,
-    args: &RunOptions,
-    (machines, seat): (usize, &Seat),
-) -> Result<(), Failure> {
-    // Machines share the memory of this computer, where it is not said what each may take. One
-    // whose route was chosen for some reads with half of it, as with a budget that is stated.
-    let resources = args.resources.of_machine();
-    let budget = resources.settings(0).budget(&Machine::detect());
-    let chosen_for = Some(seat.memory_bytes / 2).filter(|bytes| *bytes > 0);
-    let budget = resources.memory.or(chosen_for).unwrap_or(budget / machines as u64);
-    let resources = ResourceArgs { memory: Some(budget), ..resources };
-    let session = Session::within(resources, &Progress::new())?;
-    let source = Source::of(&args.input)?;
-    let place = ProcessRole { rank: Some(seat.rank), writes: false, tells: false };
-    let job = Job::of(algorithm, args, (&source, machines), (place, &session))?;
-    let (run, cut) = job.run()?;
-    let task = job.task(cut, (seat.rank, machines))?;
-    let host = (BufReader::new(std::io::stdin()), &mut std::io::stdout());
-    let mut writer = Parts::of(&job);
-    let writer = writer.as_mut().map(|writer| writer as &mut dyn PartWriter);
-    serve(&run, (seat.rank, seat.above), &seat.directory, (task, writer), host)?;
-    // Threads that wait for the host would wait for ever.
-    std::process::exit(0)
 }
 
 impl From<ClusterError> for Failure {

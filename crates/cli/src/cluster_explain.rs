@@ -43,8 +43,8 @@ pub(crate) fn explain(
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
     let tells = matches!(cluster, Cluster::Local(_));
-    let place = ProcessRole { rank: None, writes: true, tells };
-    let job = Job::of(algorithm, &run, (&source, machines), (place, &session))?;
+    let place = ProcessRole { rank: None, writes: true, tells, told: None };
+    let job = Job::of(algorithm, &run, (&source, machines), (place, &session), None)?;
     let entry = algorithm.entry();
     let routes = job.choice.lines();
     let plan = match &job.choice.plan {

@@ -32,6 +32,8 @@ pub(crate) struct Machines {
     pub(crate) route: &'static str,
     /// Reason for it, in words.
     pub(crate) route_reason: String,
+    /// Bytes of the input that each has parsed, where each has parsed its share.
+    pub(crate) parsed_bytes: Option<Vec<u64>>,
     /// Way of messages, where updates are messages.
     pub(crate) transport: Option<&'static str>,
     /// Streaming partitions, or sub-ranges.
@@ -116,6 +118,9 @@ struct Machine {
     /// Processor time of its threads, where updates are messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     processor_seconds: Option<ProcessorSeconds>,
+    /// Of the input, as they are stored, where each machine has parsed its share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_parsed: Option<u64>,
     bytes_read: u64,
     bytes_written: u64,
     /// Chunks that these were.
@@ -201,6 +206,7 @@ impl Machine {
                 idle: seconds(idle),
             },
             processor_seconds: ProcessorSeconds::of(activity),
+            bytes_parsed: None,
             bytes_read: activity.read_bytes,
             bytes_written: activity.written_bytes,
             reads: activity.reads,
@@ -227,8 +233,12 @@ impl Machines {
     /// Figures of each machine, after as many iterations.
     fn each(&self, iterations: u64) -> Vec<Machine> {
         let iterations = (self.restarts == 0).then_some(iterations);
-        let machine = |activity| Machine::of(activity, self.plan, iterations);
-        self.activities.iter().map(machine).collect()
+        let parsed = |rank: usize| self.parsed_bytes.as_ref()?.get(rank).copied();
+        let machine = |(rank, activity)| Machine {
+            bytes_parsed: parsed(rank),
+            ..Machine::of(activity, self.plan, iterations)
+        };
+        self.activities.iter().enumerate().map(machine).collect()
     }
 
     /// Bytes that went to and came from disks.
@@ -377,6 +387,7 @@ mod tests {
             plan: None,
             route: "fold",
             route_reason: String::new(),
+            parsed_bytes: None,
             transport: None,
             partitions: 2,
             restarts: 0,

@@ -68,27 +68,27 @@ impl RouteChoice {
     }
 }
 
-/// The route of a run. `tells`: whether other machines are told it. `written`: ids of the result,
+/// The route of a run. `tells`: whether other machines are told it, and `told`: the one that this
+/// machine was told, with bytes of memory for which it was chosen. `written`: ids of the result,
 /// and vertices that are in memory at a time, where this process writes it.
 pub(crate) fn choose(
     premises: &Premises<'_>,
     (args, session): (&RunOptions, &Session),
-    tells: bool,
+    (tells, told): (bool, Option<(MachineRoute, u64)>),
     written: (&IdMap, Option<u64>),
 ) -> Result<RouteChoice, Failure> {
     let (program, memory) = (premises.program, args.resources.memory);
     let stated = stated_route(args.resources.route, program.carries)?;
-    let seat = args.cluster.cluster_machine.as_ref();
     if program.widths.is_none() && memory.is_some() && stated != Some(MachineRoute::Send) {
         return Err(unfit("--memory: rows of triangles are not bounded by it yet"));
     }
     let limits = || Limits::of(premises, (args, session), tells);
-    let mut choice = match (stated, seat) {
-        (_, Some(seat)) => {
+    let mut choice = match (stated, told) {
+        (_, Some((route, memory_bytes))) => {
             // A route that is stated is bounded by a budget that is stated alone.
-            let chosen_for = stated.is_none().then_some(seat.memory_bytes);
+            let chosen_for = stated.is_none().then_some(memory_bytes);
             let chosen_for = chosen_for.filter(|bytes| *bytes > 0);
-            fixed(premises, stated.unwrap_or(seat.route), [memory, chosen_for])?
+            fixed(premises, stated.unwrap_or(route), [memory, chosen_for])?
         }
         (Some(route), None) => {
             let candidates = limits().candidates(premises);

@@ -1,8 +1,8 @@
 //! A run on several computers: each runs the same command, and rank 0 writes the result.
 //!
 //! ```text
-//! rank 0        looks at the input, waits for the others, is a machine, writes, says the verdict
-//! rank 1, 2 ..  looks at the input, comes to rank 0, is a machine, ends with the verdict
+//! rank 0        reads the input, waits for the others, is a machine, writes, says the verdict
+//! rank 1, 2 ..  reads the input, comes to rank 0, is a machine, ends with the verdict
 //! ```
 //!
 //! Invariant: all machines that are reached end with one exit code and reason. Tested by
@@ -31,6 +31,7 @@ use crate::failure::{Failure, printable};
 use crate::load::Source;
 use crate::metrics;
 use crate::session::Session;
+use crate::shares::of_computers;
 
 /// Time after which a machine that is silent is waited for no longer, which is short, so that a
 /// link that is cut for good ends a run within a minute.
@@ -183,8 +184,11 @@ fn follow(algorithm: &dyn Algorithm, args: &RunOptions, seating: &Seating) -> Re
     let session = Session::start(args.resources.of_machine())?;
     let looked = (|| {
         let source = Source::of(&args.input)?;
-        let place = ProcessRole { rank: Some(seating.rank), writes: false, tells: false };
-        let job = Job::of(algorithm, args, (&source, seating.machines), (place, &session))?;
+        let place =
+            ProcessRole { rank: Some(seating.rank), writes: false, tells: false, told: None };
+        let (input, _) = of_computers(algorithm, args, (&source, &session), seating)?;
+        let of = (&source, seating.machines);
+        let job = Job::of(algorithm, args, of, (place, &session), input)?;
         let run = run_of(&job)?;
         let kept = Directory::of_rank(algorithm, args, (&source, seating.rank))?;
         Ok((job, run, kept))
@@ -241,16 +245,18 @@ fn led(
     if !source.lasts() {
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
-    let place = ProcessRole { rank: Some(0), writes: true, tells: false };
-    let job = Job::of(algorithm, args, (&source, seating.machines), (place, &session))?;
+    let place = ProcessRole { rank: Some(0), writes: true, tells: false, told: None };
+    let (input, before) = of_computers(algorithm, args, (&source, &session), seating)?;
+    let job = Job::of(algorithm, args, (&source, seating.machines), (place, &session), input)?;
     let (run, cut) = run_of(&job)?;
     let kept = Directory::of_rank(algorithm, args, (&source, 0))?;
     let mut seating = seating.clone();
-    let peers = Peers::new(
-        &seating,
-        (Some([run.digest(), run.contents]), number_of_run()),
-        &session.progress,
-    )?;
+    let of = (Some([run.digest(), run.contents]), number_of_run());
+    let peers = if job.has_share() {
+        Peers::of_shares(&seating, of, &session.progress)?
+    } else {
+        Peers::new(&seating, of, &session.progress)?
+    };
     // Where a port of 0 was asked for, and by loopback where that is the way to itself.
     seating.first = own(&seating, &peers);
     let machines = seating.machines;
@@ -274,7 +280,7 @@ fn led(
     let done = ended.and_then(|ended| {
         peers.attended(|| {
             let mut found: ClusterOutcome = job.found(ended)?;
-            found.machines.strangers = strangers;
+            found.machines.strangers = strangers + before;
             found.machines.trust = proof(&seating.trust);
             found.machines.is_host = true;
             (ends.show)(algorithm, args, session, &found)

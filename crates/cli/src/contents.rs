@@ -9,6 +9,9 @@
 //! for (raw records, generated and kept graphs) it has the first of some parts, so that a machine
 //! does not read for this what another one is there to read.
 //!
+//! Where each machine has parsed a share, there is in its place what all have found in the inputs
+//! before they read them (`welter_input::SharedInput::contents`).
+//!
 //! Invariant: the number does not depend on how a machine cuts the input, which its memory decides.
 //! Tested by `contents_are_edges_in_their_order`.
 
@@ -62,6 +65,19 @@ impl Contents {
         }
     }
 
+    /// Looks at tables that are files.
+    fn tables(&mut self, tables: &[String]) -> Result<(), Failure> {
+        let tables: Vec<&String> =
+            tables.iter().filter(|name| Location::of(name.as_ref()).is_none()).collect();
+        let files = if tables.is_empty() { Vec::new() } else { source::names(&tables)? };
+        for name in files {
+            let failed =
+                |error| Failure::new(FailureKind::Missing, format!("{}: {error}", name.display()));
+            self.table(&name).map_err(failed)?;
+        }
+        Ok(())
+    }
+
     fn table(&mut self, name: &std::path::Path) -> std::io::Result<()> {
         let (mut file, mut block) = (File::open(name)?, vec![0; BLOCK_BYTES]);
         loop {
@@ -96,14 +112,14 @@ pub(crate) fn of(edges: &dyn EdgeStream, ids: &IdMap, tables: &[String]) -> Resu
         };
         edges.read(part, visit).map_err(Failure::read)?;
     }
-    let tables: Vec<&String> =
-        tables.iter().filter(|name| Location::of(name.as_ref()).is_none()).collect();
-    let files = if tables.is_empty() { Vec::new() } else { source::names(&tables)? };
-    for name in files {
-        let failed =
-            |error| Failure::new(FailureKind::Missing, format!("{}: {error}", name.display()));
-        contents.table(&name).map_err(failed)?;
-    }
+    contents.tables(tables)?;
+    Ok(contents.0)
+}
+
+/// The number of tables of vertices alone.
+pub(crate) fn of_tables(tables: &[String]) -> Result<u64, Failure> {
+    let mut contents = Contents::default();
+    contents.tables(tables)?;
     Ok(contents.0)
 }
 

@@ -37,8 +37,8 @@ impl Hosted<'_> {
     ) -> Result<ClusterOutcome, Failure> {
         let &Self { algorithm, args, source, words } = self;
         let (machines, progress) = (seating.machines, &session.progress);
-        let place = ProcessRole { rank: None, writes: true, tells: false };
-        let job = Job::of(algorithm, args, (source, machines), (place, session))?;
+        let place = ProcessRole { rank: None, writes: true, tells: false, told: None };
+        let job = Job::of(algorithm, args, (source, machines), (place, session), None)?;
         let (mut run, _) = run_of(&job)?;
         run.words = words_of_run(words, &job);
         let expected = Some([run.digest(), run.contents]);

@@ -5,6 +5,9 @@
 //! the ends of all edges are marked, a bit each, and slots get the numbers of their marks while
 //! edges are read. Sparse integers and names were numbered by the reader.
 //!
+//! A machine that has read a share of the input has edges of its own alone, and the numbers that
+//! all machines have found together.
+//!
 //! Invariant: the number of a vertex is its rank among all ids, as in one process, so what an
 //! algorithm makes of numbers (labels, ties, draws) is the same. Tested by
 //! `vertices_have_their_ranks` and `every_kind_of_id_has_its_answer_on_a_cluster`.
@@ -12,8 +15,9 @@
 use std::sync::Arc;
 
 use welter_cluster::BatchCounter;
+use welter_input::{SharedIds, SharedInput};
 use welter_model::edge_sample::{EdgeSample, Sample};
-use welter_model::edges::{Batch, EdgeStream, StreamError};
+use welter_model::edges::{Batch, EdgeStream, Pair, StreamError};
 use welter_model::ids::IdMap;
 use welter_model::rank_select::RankSelectBitmap;
 use welter_model::stream_wrapper::StreamWrapper;
@@ -51,9 +55,40 @@ impl Numbered {
         Ok(Self { edges, ids, vertices, batches })
     }
 
+    /// The edges of this machine's share, with the vertices of all. Ids are none where they were
+    /// not wanted.
+    pub(crate) fn of_share(shared: SharedInput) -> Result<Self, Failure> {
+        let batches = BatchCounter::default();
+        let SharedInput { edges, numbers, ids, count, weighted, .. } = shared;
+        let edges = batches.counted(edges.into());
+        let numbered = match (ids, numbers) {
+            (SharedIds::Marked(words), None) => Self::with_marks(edges, words, batches)?,
+            (SharedIds::Stated(ids, vertices), None) => Self { edges, ids, vertices, batches },
+            (SharedIds::Numbered(ids, vertices), Some(numbers)) => {
+                let numbers = Numbers::Listed(numbers, vertices);
+                let edges = Arc::new(Renumbered { edges, numbers });
+                Self { edges, ids: ids.unwrap_or_default(), vertices, batches }
+            }
+            _ => return Err(Failure::bug("places have numbers")),
+        };
+        let Self { edges, ids, vertices, batches } = numbered;
+        let edges = Arc::new(OwnShare { edges, count, weighted, vertices });
+        Ok(Self { edges, ids, vertices, batches })
+    }
+
     /// Vertices are the ends of edges.
     fn marked(edges: Arc<dyn EdgeStream>, batches: BatchCounter) -> Result<Self, Failure> {
-        let marks = RankSelectBitmap::new(marks(&*edges).map_err(Failure::read)?);
+        let marks = marks(&*edges).map_err(Failure::read)?;
+        Self::with_marks(edges, marks, batches)
+    }
+
+    /// Vertices are those slots whose bits are set.
+    fn with_marks(
+        edges: Arc<dyn EdgeStream>,
+        marks: Vec<u64>,
+        batches: BatchCounter,
+    ) -> Result<Self, Failure> {
+        let marks = RankSelectBitmap::new(marks);
         let vertices = marks.count();
         let Some(last) = vertices.checked_sub(1) else {
             return Err(Failure::new(FailureKind::Input, "expected edges, found none"));
@@ -63,7 +98,7 @@ impl Numbered {
         }
         let mut ids = Vec::new();
         marks.extend_slots(0..vertices, &mut ids);
-        let edges = Arc::new(Renumbered { edges, marks });
+        let edges = Arc::new(Renumbered { edges, numbers: Numbers::Marked(marks) });
         Ok(Self { edges, ids: IdMap::Sparse(ids), vertices, batches })
     }
 }
@@ -100,10 +135,89 @@ fn marks(edges: &dyn EdgeStream) -> Result<Vec<u64>, StreamError> {
     Ok(words)
 }
 
-/// Edges whose slots get the numbers of their marks.
+/// Numbers of slots.
+enum Numbers {
+    /// Those of their marks.
+    Marked(RankSelectBitmap),
+    /// Those of this list, of as many vertices.
+    Listed(Vec<u32>, u64),
+}
+
+impl Numbers {
+    fn of(&self, slot: u32) -> Option<u64> {
+        match self {
+            Self::Marked(marks) => marks.number(slot.into()),
+            Self::Listed(numbers, _) => numbers.get(slot as usize).map(|number| (*number).into()),
+        }
+    }
+
+    /// Number of vertices.
+    fn count(&self) -> u64 {
+        match self {
+            Self::Marked(marks) => marks.count(),
+            Self::Listed(_, vertices) => *vertices,
+        }
+    }
+}
+
+/// The edges of one machine, of a graph whose edges are on several.
+struct OwnShare {
+    edges: Arc<dyn EdgeStream>,
+    /// Edges of all machines, by which all of them plan alike.
+    count: u64,
+    /// Whether these have weights, also where this machine has none of them.
+    weighted: bool,
+    vertices: u64,
+}
+
+impl EdgeStream for OwnShare {
+    fn parts(&self) -> usize {
+        self.edges.parts()
+    }
+
+    fn edges(&self) -> u64 {
+        self.count
+    }
+
+    fn weighted(&self) -> bool {
+        self.weighted
+    }
+
+    fn slots(&self) -> Option<u64> {
+        Some(self.vertices)
+    }
+
+    fn part_edges(&self, part: usize) -> Option<u64> {
+        self.edges.part_edges(part)
+    }
+
+    /// As if all edges were in memory, as plans of machines count them.
+    fn resident_bytes(&self) -> u64 {
+        self.count.saturating_mul(size_of::<Pair>() as u64)
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        self.edges.read(part, visit)
+    }
+
+    fn sample(
+        &self,
+        part: usize,
+        of: (Sample, usize),
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        self.edges.sample(part, of, visit)
+    }
+}
+
+/// Edges whose slots get numbers.
 struct Renumbered {
     edges: Arc<dyn EdgeStream>,
-    marks: RankSelectBitmap,
+    numbers: Numbers,
 }
 
 impl Renumbered {
@@ -117,7 +231,7 @@ impl Renumbered {
         read(&mut |batch| {
             pairs.clear();
             for &pair in batch.pairs {
-                let [source, target] = pair.map(|slot| self.marks.number(slot.into()));
+                let [source, target] = pair.map(|slot| self.numbers.of(slot));
                 let (Some(source), Some(target)) = (source, target) else {
                     unknown = Some(pair);
                     return false;
@@ -145,7 +259,7 @@ impl StreamWrapper for Renumbered {
     }
 
     fn wrapped_slots(&self) -> Option<u64> {
-        Some(self.marks.count())
+        Some(self.numbers.count())
     }
 
     /// A sample that was taken beforehand has slots, not numbers.
@@ -221,8 +335,41 @@ mod tests {
     fn an_edge_that_was_not_there_before_is_an_error() {
         let edges: Arc<dyn EdgeStream> = list(&[[0, 3]], None).into();
         let marks = RankSelectBitmap::new(vec![0b0001]);
-        let edges = Renumbered { edges, marks };
-        let error = edges.read(0, &mut |_| true).unwrap_err();
-        assert!(error.to_string().contains("from 0 to 3"), "{error}");
+        for numbers in [Numbers::Marked(marks), Numbers::Listed(vec![7], 9)] {
+            let edges = Renumbered { edges: edges.clone(), numbers };
+            let error = edges.read(0, &mut |_| true).unwrap_err();
+            assert!(error.to_string().contains("from 0 to 3"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_share_has_its_edges_and_the_sizes_of_all() {
+        let shared = |numbers, ids| SharedInput {
+            edges: list(&[[2, 0], [0, 1]], None),
+            numbers,
+            ids,
+            count: 9,
+            weighted: true,
+            undirected: None,
+            notes: Vec::new(),
+            bytes: vec![1, 2],
+            contents: 7,
+        };
+        let names: Names = ["a", "b", "c", "d", "e"].into_iter().collect();
+        let all = Some(IdMap::Names(names));
+        let marked = SharedIds::Marked(vec![0b1_0111]);
+        for (numbers, ids, expected, vertices) in [
+            (Some(vec![4, 1, 3]), SharedIds::Numbered(all, 5), [[3, 4], [4, 1]], 5),
+            (Some(vec![4, 1, 3]), SharedIds::Numbered(None, 5), [[3, 4], [4, 1]], 5),
+            (None, marked, [[2, 0], [0, 1]], 4),
+            (None, SharedIds::Stated(IdMap::Offset(1), 3), [[2, 0], [0, 1]], 3),
+        ] {
+            let graph = Numbered::of_share(shared(numbers, ids)).unwrap();
+            assert_eq!(pairs(&*graph.edges), expected);
+            assert_eq!((graph.vertices, graph.edges.slots()), (vertices, Some(vertices)));
+            assert_eq!((graph.edges.edges(), graph.edges.weighted()), (9, true));
+        }
+        let wrong = Numbered::of_share(shared(None, SharedIds::Numbered(None, 5)));
+        assert_eq!(wrong.err().and_then(|it| it.kind()), Some(FailureKind::Internal));
     }
 }

@@ -14,7 +14,7 @@ use crate::algorithms::algorithm::{Algorithm, Answer};
 use crate::args::{Cluster, GraphArgs, InputArgs, RunOptions, TableArgs};
 use crate::attempt::attempt;
 use crate::checkpoint;
-use crate::cluster::{self, ClusterOutcome};
+use crate::cluster::ClusterOutcome;
 use crate::cluster_directory::Directory;
 use crate::cluster_options;
 use crate::cluster_parts::PartsAt;
@@ -24,6 +24,7 @@ use crate::failure::{Failure, printable};
 use crate::finite;
 use crate::levels;
 use crate::load::Source;
+use crate::local_machines;
 use crate::number_format::{counted, seconds};
 use crate::preview::{self, Top};
 use crate::promise::Outputs;
@@ -85,12 +86,12 @@ fn on_cluster(
         _ => return computers::take_part(algorithm, args, cluster, ends),
     };
     if let Some(seat) = &args.cluster.cluster_machine {
-        return cluster::be(algorithm, args, (machines, seat));
+        return local_machines::be(algorithm, args, (machines, seat));
     }
     let (session, source) = begin(args)?;
     let directory = Directory::of(algorithm, args, (&source, machines), &session)?;
     let of = (&source, machines, directory.path());
-    let found = cluster::run(algorithm, args, of, &session);
+    let found = local_machines::run(algorithm, args, of, &session);
     directory.end(found.and_then(|found| show_found(algorithm, args, session, &found)))
 }
 

@@ -98,6 +98,19 @@ impl Member {
         members: usize,
         progress: &Progress,
     ) -> Result<Met, ClusterError> {
+        Self::meet_while(seating, members, progress, &mut || true)
+    }
+
+    /// As [`Self::meet`], for as long as all others may come still, which is asked each second.
+    ///
+    /// # Errors
+    /// As of [`Self::meet`].
+    pub fn meet_while(
+        seating: &Seating,
+        members: usize,
+        progress: &Progress,
+        may_come: &mut dyn FnMut() -> bool,
+    ) -> Result<Met, ClusterError> {
         if let Ok(address) = seating.address() {
             seating.trust.check(address)?;
         }
@@ -112,7 +125,7 @@ impl Member {
                 Ok((BufReader::new(down), up))
             });
             match came {
-                Ok((mut down, up)) => match Self::waited(&mut down, progress)? {
+                Ok((mut down, up)) => match Self::waited(&mut down, progress, may_come)? {
                     Some(Said::Start) => {
                         let member = Self::new((seating.rank, members), (down, up), progress)?;
                         return Ok(Met::Member(Box::new(member)));
@@ -141,10 +154,17 @@ impl Member {
     }
 
     /// What the hub says first; none where it is gone.
-    fn waited(down: &mut Buffered, progress: &Progress) -> Result<Option<Said>, ClusterError> {
+    fn waited(
+        down: &mut Buffered,
+        progress: &Progress,
+        may_come: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Said>, ClusterError> {
         loop {
             if progress.cancelled() {
                 return Err(ClusterError::Cancelled);
+            }
+            if !may_come() {
+                return Ok(Some(Said::All));
             }
             let Ok(line) = line(down) else { return Ok(None) };
             match &line[..] {

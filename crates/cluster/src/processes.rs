@@ -54,6 +54,8 @@ pub struct Processes {
     directory: PathBuf,
     command: MakeCommand,
     machines: Vec<Option<Process>>,
+    /// Processes that were begun before there is a run, by rank.
+    begun: Vec<Option<Process>>,
     reports: (Sender<Reported>, Receiver<Reported>),
     /// Progress of the run, which may be cancelled.
     progress: Progress,
@@ -99,16 +101,34 @@ struct Process {
 impl Processes {
     /// A host of `machines` machines, in this directory.
     pub fn new(machines: usize, directory: &Path, command: MakeCommand) -> Self {
+        let begun = (0..machines).map(|_| None).collect();
         let machines = (0..machines).map(|_| None).collect();
         let (directory, waited) = (directory.to_owned(), Instant::now());
         let progress = Progress::new();
-        Self { directory, command, machines, reports: channel(), progress, waited }
+        Self { directory, command, machines, begun, reports: channel(), progress, waited }
     }
 
     /// The host, which waits for no process once this is cancelled.
     #[must_use]
     pub fn cancelled_with(self, progress: &Progress) -> Self {
         Self { progress: progress.clone(), ..self }
+    }
+
+    /// Starts the first process of each rank, which its machine becomes when a run begins.
+    ///
+    /// # Errors
+    /// When the system starts none.
+    pub fn begin(&mut self) -> Result<(), ClusterError> {
+        for rank in 0..self.begun.len() {
+            self.begun[rank] = Some(self.spawn(rank, 0)?);
+        }
+        Ok(())
+    }
+
+    /// Whether all processes that were begun still run.
+    pub fn are_begun(&mut self) -> bool {
+        let runs = |process: &mut Process| matches!(process.child.try_wait(), Ok(None));
+        self.begun.iter_mut().all(|it| it.as_mut().is_some_and(runs))
     }
 
     /// Kills the process of a rank, as `kill -9` does.
@@ -227,7 +247,10 @@ impl Processes {
 impl Host for Processes {
     fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError> {
         for _ in 0..STARTS_MAX {
-            let mut process = self.spawn(rank, above)?;
+            let mut process = match self.begun[rank].take() {
+                Some(begun) => begun,
+                None => self.spawn(rank, above)?,
+            };
             match process.first_word(|| self.progress.cancelled()) {
                 Some(Word::Listening { incarnation, address }) => {
                     self.machines[rank] = Some(process);
@@ -292,6 +315,7 @@ impl Host for Processes {
 
     fn stop(&mut self, rank: Rank) {
         self.machines[rank] = None;
+        self.begun[rank] = None;
     }
 }
 

@@ -8,7 +8,7 @@ use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::table::Columns;
 
-use super::on_cluster::{ClusterGraph, ClusterProgram};
+use super::on_cluster::{Beforehand, ClusterGraph, ClusterProgram};
 use crate::args::{GraphArgs, InputArgs, ResourceArgs};
 use crate::choice::{FallbackReason, MethodUsed};
 use crate::directions::Directions;
@@ -130,6 +130,11 @@ pub(crate) trait Algorithm {
     /// Index by which iterations look up single vertices.
     fn index(&self) -> IndexMode {
         IndexMode::Auto
+    }
+
+    /// Facts of the graph that a machine of a cluster must have before it makes the program.
+    fn beforehand(&self) -> Beforehand {
+        Beforehand::Ids
     }
 
     /// The program for a cluster; an option that it has not is refused by its name.

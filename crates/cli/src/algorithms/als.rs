@@ -13,7 +13,7 @@ use welter_programs::CompiledFold;
 use welter_progress::FailureKind;
 
 use super::algorithm::{Algorithm, Answer, Entry, StatedIterations};
-use super::on_cluster::{ClusterGraph, ClusterProgram, Finding};
+use super::on_cluster::{Beforehand, ClusterGraph, ClusterProgram, Finding};
 use super::tables::KnownVertices;
 use crate::args::{WeightArgs, above_zero};
 use crate::directions::Directions;
@@ -250,6 +250,10 @@ impl Algorithm for Options {
     fn stated_iterations(&self) -> Option<StatedIterations> {
         // One for each of the two sides.
         Some(StatedIterations { count: 2 * self.iterations, exact: true })
+    }
+
+    fn beforehand(&self) -> Beforehand {
+        Beforehand::Edges
     }
 
     fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

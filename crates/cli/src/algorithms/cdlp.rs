@@ -9,7 +9,7 @@ use welter_model::group::Grouped;
 use welter_model::table::Columns;
 
 use super::algorithm::{Algorithm, Answer, Entry, StatedIterations};
-use super::on_cluster::{ClusterGraph, ClusterProgram};
+use super::on_cluster::{Beforehand, ClusterGraph, ClusterProgram};
 use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::number_format::counted;
@@ -86,6 +86,10 @@ impl Algorithm for Options {
 
     fn stated_iterations(&self) -> Option<StatedIterations> {
         Some(StatedIterations { count: self.iterations, exact: false })
+    }
+
+    fn beforehand(&self) -> Beforehand {
+        Beforehand::Sizes
     }
 
     fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

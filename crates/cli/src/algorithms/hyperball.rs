@@ -11,7 +11,7 @@ use welter_model::edges::Reading;
 use welter_programs::CompiledFold;
 
 use super::algorithm::{Algorithm, Answer, Entry, StatedIterations};
-use super::on_cluster::{ClusterGraph, ClusterProgram};
+use super::on_cluster::{Beforehand, ClusterGraph, ClusterProgram};
 use super::traversal::Direction;
 use crate::directions::Directions;
 use crate::failure::Failure;
@@ -180,6 +180,10 @@ impl Algorithm for Options {
 
     fn stated_iterations(&self) -> Option<StatedIterations> {
         self.iterations.map(|count| StatedIterations { count, exact: false })
+    }
+
+    fn beforehand(&self) -> Beforehand {
+        Beforehand::Sizes
     }
 
     fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

@@ -11,7 +11,7 @@ use welter_model::group::Grouped;
 use welter_model::table::{ColumnData, Columns};
 
 use super::algorithm::{Algorithm, Answer, Entry};
-use super::on_cluster::{ClusterGraph, ClusterProgram};
+use super::on_cluster::{Beforehand, ClusterGraph, ClusterProgram};
 use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::parts::for_parts;
@@ -83,6 +83,10 @@ impl Algorithm for Options {
     }
 
     /// Parallel edges stay on a cluster, where each may be on another machine.
+    fn beforehand(&self) -> Beforehand {
+        Beforehand::Sizes
+    }
+
     fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
         Ok(ClusterProgram::fold(Grouped(MultigraphCore), Top::Highest, |ended| {
             let (note, found) = finding(degeneracy(ended.columns, ended.rows)?);

@@ -14,7 +14,7 @@ use welter_model::program::{self, Total};
 use welter_model::table::{ColumnData, Columns};
 
 use super::algorithm::{Algorithm, Answer, Entry};
-use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
+use super::on_cluster::{Beforehand, ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use crate::args::WeightArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::directions::Directions;
@@ -185,6 +185,10 @@ impl Algorithm for Options {
     fn ways(&self) -> Directions {
         // Passes look at an edge from both its ends, so one arc for each will do.
         if self.method.by_labels() { Directions::Both } else { Directions::Either }
+    }
+
+    fn beforehand(&self) -> Beforehand {
+        Beforehand::Sizes
     }
 
     fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

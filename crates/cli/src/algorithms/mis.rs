@@ -7,7 +7,7 @@ use welter_engine::Outcome;
 use welter_engine::plan::Layout;
 
 use super::algorithm::{Algorithm, Answer, Entry};
-use super::on_cluster::{ClusterGraph, ClusterProgram};
+use super::on_cluster::{Beforehand, ClusterGraph, ClusterProgram};
 use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::number_format::{counted, grouped};
@@ -64,6 +64,10 @@ impl Algorithm for Options {
 
     fn ways(&self) -> Directions {
         Directions::Both
+    }
+
+    fn beforehand(&self) -> Beforehand {
+        Beforehand::Sizes
     }
 
     fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

@@ -40,12 +40,25 @@ pub(crate) fn refused(option: &str) -> Failure {
         .hint("leave it out, or leave --cluster out to run in this process")
 }
 
+/// Facts of a graph that a program is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beforehand {
+    /// How many vertices there are.
+    Sizes,
+    /// Ids of all vertices too, in which some are looked up.
+    Ids,
+    /// All edges too.
+    Edges,
+}
+
 /// A graph that the machines of a cluster are about to read.
 pub(crate) struct ClusterGraph<'a> {
     /// Ids by slot: all slots are vertices.
     pub(crate) ids: &'a IdMap,
     /// Number of vertices.
     pub(crate) vertices: u64,
+    /// Whether this machine has all ids and all edges, or what the algorithm wants beforehand.
+    pub(crate) has: Beforehand,
     /// Edges as they were listed.
     pub(crate) listed: &'a Arc<dyn EdgeStream>,
     /// Edges, without those that are dropped as duplicates.
@@ -61,17 +74,26 @@ pub(crate) struct ClusterGraph<'a> {
 impl ClusterGraph<'_> {
     /// Vertices of the graph, by their names.
     pub(super) fn known(&self) -> KnownVertices<'_> {
+        assert!(self.has != Beforehand::Sizes, "an algorithm that looks up ids says so");
         KnownVertices::all((self.ids, self.vertices), self.session)
+    }
+
+    /// Checks that all edges can be read here.
+    fn check_edges(&self) -> Result<(), Failure> {
+        let has = self.has == Beforehand::Edges;
+        has.then_some(()).ok_or_else(|| Failure::bug("a machine that reads all edges has them"))
     }
 
     /// Which vertices edges leave and come to, as they were listed: one reading of all edges.
     pub(super) fn ends(&self) -> Result<EdgeEndpoints, Failure> {
+        self.check_edges()?;
         EdgeEndpoints::all(&**self.listed, self.reading.drop_self_loops).map_err(Failure::read)
     }
 
     /// The sum of the weights of the edges that leave each vertex, times `scale`: one reading of
     /// all edges.
     pub(super) fn out_weights(&self, scale: f64) -> Result<Vec<f64>, Failure> {
+        self.check_edges()?;
         let reading = Reading { duplicates: Duplicates::Keep, ..self.reading };
         let mut all = Share::new(self.edges.clone(), reading, (0, 1));
         let mut sums = vec![WeightSum::default(); self.vertices as usize];

@@ -16,7 +16,7 @@ use welter_programs::CompiledFold;
 use welter_progress::FailureKind;
 
 use super::algorithm::{Algorithm, Answer, Entry, Precision, StatedIterations};
-use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
+use super::on_cluster::{Beforehand, ClusterGraph, ClusterProgram, Ended};
 use super::tables::{self, KnownVertices};
 use crate::args::{not_negative, parsed, share};
 use crate::failure::Failure;
@@ -454,6 +454,11 @@ impl Algorithm for Options {
     fn stated_iterations(&self) -> Option<StatedIterations> {
         // Without a tolerance no change is too small.
         Some(StatedIterations { count: self.iterations(), exact: self.tolerance() <= 0.0 })
+    }
+
+    fn beforehand(&self) -> Beforehand {
+        let walks = if self.weighs() { Beforehand::Edges } else { Beforehand::Ids };
+        if self.is_partial() { walks } else { Beforehand::Sizes }
     }
 
     fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

@@ -10,7 +10,7 @@ use welter_model::edges::{Duplicates, Reading};
 use welter_model::table::Columns;
 
 use super::algorithm::{Algorithm, Answer, Entry};
-use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
+use super::on_cluster::{Beforehand, ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use super::wcc;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
@@ -109,6 +109,10 @@ impl Algorithm for Options {
             reading.drop_self_loops = true;
             reading.duplicates = Duplicates::Directions;
         }
+    }
+
+    fn beforehand(&self) -> Beforehand {
+        Beforehand::Sizes
     }
 
     fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

@@ -9,7 +9,7 @@ use welter_model::edges::{Duplicates, Reading};
 use welter_model::table::{ColumnData, Columns};
 
 use super::algorithm::{Algorithm, Answer, Entry};
-use super::on_cluster::{ClusterGraph, ClusterProgram};
+use super::on_cluster::{Beforehand, ClusterGraph, ClusterProgram};
 use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::number_format::counted;
@@ -85,6 +85,10 @@ impl Algorithm for Options {
 
     fn has_no_iterations(&self) -> Option<&'static str> {
         Some(NO_ITERATIONS)
+    }
+
+    fn beforehand(&self) -> Beforehand {
+        Beforehand::Sizes
     }
 
     fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

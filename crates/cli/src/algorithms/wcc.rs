@@ -9,7 +9,7 @@ use welter_model::program::Total;
 use welter_model::table::Columns;
 
 use super::algorithm::{Algorithm, Answer, Entry};
-use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
+use super::on_cluster::{Beforehand, ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use super::traversal::FrontierArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::directions::Directions;
@@ -132,6 +132,10 @@ impl Algorithm for Options {
 
     fn index(&self) -> IndexMode {
         self.frontier.index()
+    }
+
+    fn beforehand(&self) -> Beforehand {
+        Beforehand::Sizes
     }
 
     fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

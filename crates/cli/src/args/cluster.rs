@@ -1,5 +1,6 @@
 //! Options that say on which machines a run is made.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -178,23 +179,68 @@ pub(crate) struct Seat {
     pub(crate) route: MachineRoute,
     /// Bytes of memory for which it was chosen; 0 where memory was not looked at.
     pub(crate) memory_bytes: u64,
+    /// How it reads the input.
+    pub(crate) reading: SeatReading,
     /// Directory of the machine.
     pub(crate) directory: PathBuf,
+}
+
+/// How a machine of this computer reads the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SeatReading {
+    /// All of it.
+    All,
+    /// Its share, alone, as it did before it was started again.
+    Share,
+    /// Its share, with the others, who meet at this port. The route comes later.
+    Together(u16),
+}
+
+impl fmt::Display for SeatReading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Share => f.write_str("share"),
+            Self::Together(port) => port.fmt(f),
+        }
+    }
+}
+
+impl FromStr for SeatReading {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "all" => Ok(Self::All),
+            "share" => Ok(Self::Share),
+            port => port.parse().map(Self::Together).map_err(|_| "expected a port".to_owned()),
+        }
+    }
+}
+
+impl Seat {
+    /// The seat with what the command tells its machine, as it stands in the words of a seat.
+    pub(crate) fn told(&self, words: &str) -> Result<Self, String> {
+        let Self { rank, above, directory, .. } = self;
+        let seat = format!("{rank}:{above}:{words}:.").parse::<Self>()?;
+        Ok(Self { directory: directory.clone(), ..seat })
+    }
 }
 
 impl FromStr for Seat {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parts: Vec<&str> = text.splitn(5, ':').collect();
-        let [rank, above, route, memory, directory] = parts[..] else {
-            return Err("expected RANK:ABOVE:ROUTE:BYTES:DIR".to_owned());
+        let parts: Vec<&str> = text.splitn(6, ':').collect();
+        let [rank, above, route, memory, reading, directory] = parts[..] else {
+            return Err("expected RANK:ABOVE:ROUTE:BYTES:READING:DIR".to_owned());
         };
         let wrong = |_| "expected a number".to_owned();
         let (rank, above) = (rank.parse().map_err(wrong)?, above.parse().map_err(wrong)?);
         let route = route.parse::<MachineRoute>()?;
         let memory_bytes = memory.parse::<u64>().map_err(wrong)?;
-        Ok(Self { rank, above, route, memory_bytes, directory: directory.into() })
+        let reading = reading.parse()?;
+        Ok(Self { rank, above, route, memory_bytes, reading, directory: directory.into() })
     }
 }
 
@@ -215,9 +261,23 @@ mod tests {
             assert!(wrong.parse::<Cluster>().is_err(), "{wrong}");
         }
         let (route, directory) = (MachineRoute::Send, "/a:b".into());
-        let seat = Seat { rank: 3, above: 7, route, memory_bytes: 9, directory };
-        assert_eq!("3:7:send:9:/a:b".parse(), Ok(seat));
-        for wrong in ["3:7", "3:x:fold:0:/", "3:7:ranges:0:/", "3:7:fold:x:/", "3:7:/a:b"] {
+        let reading = SeatReading::Share;
+        let seat = Seat { rank: 3, above: 7, route, memory_bytes: 9, reading, directory };
+        assert_eq!("3:7:send:9:share:/a:b".parse(), Ok(seat.clone()));
+        for (word, reading) in [("all", SeatReading::All), ("4711", SeatReading::Together(4711))] {
+            let words = format!("fold:0:{word}");
+            let told = seat.told(&words).unwrap();
+            assert_eq!((told.reading, told.route), (reading, MachineRoute::Fold));
+            assert_eq!((reading.to_string(), &told.directory), (word.to_owned(), &seat.directory));
+        }
+        for wrong in [
+            "3:7",
+            "3:x:fold:0:all:/",
+            "3:7:ranges:0:all:/",
+            "3:7:fold:x:all:/",
+            "3:7:fold:0:some:/",
+            "3:7:/a:b",
+        ] {
             assert!(wrong.parse::<Seat>().is_err(), "{wrong}");
         }
     }

@@ -16,7 +16,8 @@ use crate::price::Prices;
 
 pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
 pub(crate) use self::cluster::{
-    Cluster, ClusterArgs, CombineArg, MACHINES_MAX, MachineRoute, MirrorArg, Seat, TransportArg,
+    Cluster, ClusterArgs, CombineArg, MACHINES_MAX, MachineRoute, MirrorArg, Seat, SeatReading,
+    TransportArg,
 };
 pub(crate) use self::graph::{DirectionArgs, GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::{IoArg, ResourceArgs, RouteArg};

@@ -154,8 +154,10 @@ pub fn machine(
         let was = (|| {
             let (algorithm, args, source) = job(words)?;
             let session = Session::within(args.resources.of_machine(), progress)?;
-            let here = cluster::ProcessRole { rank: Some(rank), writes: false, tells: false };
-            let job = Job::of(&*algorithm, &args, (&source, seating.machines), (here, &session))?;
+            let here =
+                cluster::ProcessRole { rank: Some(rank), writes: false, tells: false, told: None };
+            let job =
+                Job::of(&*algorithm, &args, (&source, seating.machines), (here, &session), None)?;
             let (mut run, cut) = computers::run_of(&job)?;
             run.words = words_of_run(words, &job);
             Ok(computers::be(&job, (&run, &cut), &seating, (&session, None))?)

@@ -114,6 +114,34 @@ fn machines_that_are_killed_at_random_change_nothing() {
 }
 
 #[test]
+fn a_machine_that_is_killed_while_it_reads_changes_nothing() {
+    let sandbox = Sandbox::new();
+    let row = |at: u64| format!("v{},v{}\n", at * at % 4_999, at * 7 % 5_003);
+    sandbox.write("names.csv", (0..200_000).map(row).collect::<String>());
+    let line = "run pagerank names.csv --iterations 5 -q --scratch .";
+    sandbox.must(&format!("{line} -o one.csv"));
+    for pause in [0, 30, 100, 300] {
+        let line = format!("{line} --cluster local:3 -o many.csv --report r.json");
+        let mut command = sandbox.command(&line).spawn().unwrap();
+        let began = Instant::now();
+        let victim = loop {
+            if let Some(victim) = machine(command.id(), 1) {
+                break Some(victim);
+            }
+            if command.try_wait().unwrap().is_some() {
+                break None;
+            }
+            assert!(began.elapsed() < Duration::from_mins(3), "it begins");
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        std::thread::sleep(Duration::from_millis(pause));
+        // It may have ended by now.
+        let _ = victim.map(|victim| kill_process(victim, Signal::KILL));
+        answered(&sandbox, command);
+    }
+}
+
+#[test]
 fn a_machine_that_is_paused_is_suspected_and_goes_on() {
     let (sandbox, line) = begun("local:3 --route fold");
     let mut command = sandbox.command(&line).spawn().unwrap();

@@ -16,7 +16,9 @@ use std::time::{Duration, Instant};
 use super::frames::{Frame, read, write};
 use crate::error::ClusterError;
 use crate::links::stream::Stream;
-use crate::meeting::{BEAT, Buffered, HANDSHAKE, START, Seating, verdict_line};
+use crate::meeting::{
+    BEAT, Buffered, HANDSHAKE, READ_ALL, READ_SHARES, START, Seating, verdict_line,
+};
 use crate::peers::door::{Arrival, Door, listener, say};
 
 /// Frames that wait for a member.
@@ -36,7 +38,8 @@ pub struct Hub {
 
 #[derive(Default)]
 struct Shared {
-    is_over: AtomicBool,
+    /// Whether the hub is gone.
+    is_closed: AtomicBool,
     /// Whether members have ended, or not all have come.
     is_idle: AtomicBool,
     /// Connections of members.
@@ -47,8 +50,7 @@ struct Shared {
 
 impl Shared {
     /// Closes all connections.
-    fn close(&self) {
-        self.is_over.store(true, Ordering::Release);
+    fn part(&self) {
         for socket in self.sockets.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             // It may be broken already.
             let _ = socket.shutdown(Shutdown::Both);
@@ -104,7 +106,8 @@ impl Hub {
 impl Drop for Hub {
     fn drop(&mut self) {
         self.door.close();
-        self.shared.close();
+        self.shared.is_closed.store(true, Ordering::Release);
+        self.shared.part();
         let until = Instant::now() + HANDSHAKE;
         // The address is another listener's from now on.
         while self.threads.iter().any(|it| !it.is_finished()) && Instant::now() < until {
@@ -119,14 +122,18 @@ impl Drop for Hub {
 type Ways = (Stream, Buffered);
 
 fn serve(arrivals: &Receiver<Arrival>, of: (usize, Duration), shared: &Shared) {
-    if let Some(members) = gathered(arrivals, of, shared) {
-        pass_on(members, shared);
-    }
+    let members = gathered(arrivals, of, shared);
+    let have_ended = members.is_some_and(|members| pass_on(members, shared));
     shared.is_idle.store(true, Ordering::Release);
-    // A machine that comes now is lost at once.
-    while !shared.is_over.load(Ordering::Acquire) {
-        if let Err(RecvTimeoutError::Disconnected) = arrivals.recv_timeout(LOOK) {
-            return;
+    // A machine that comes now is told how the others go on.
+    let word = if have_ended { READ_SHARES } else { READ_ALL };
+    while !shared.is_closed.load(Ordering::Acquire) {
+        match arrivals.recv_timeout(LOOK) {
+            Ok(Arrival::Reader { mut down, .. }) => {
+                say(&mut down, &format!("{word}\n"));
+            }
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
@@ -142,7 +149,7 @@ fn gathered(
     let mut seats: Vec<Option<Ways>> = (0..members).map(|_| None).collect();
     let absent = loop {
         let Some(absent) = seats.iter().position(Option::is_none) else { break None };
-        if shared.is_over.load(Ordering::Acquire) {
+        if shared.is_closed.load(Ordering::Acquire) {
             return None;
         }
         if beaten.elapsed() >= BEAT {
@@ -156,8 +163,14 @@ fn gathered(
         }
         match arrivals.recv_timeout(LOOK) {
             Ok(Arrival::Reader { rank, down, up }) => seats[rank] = Some((down, up)),
-            // It reads all, and so do others then.
-            Ok(Arrival::Machine { .. }) | Err(RecvTimeoutError::Disconnected) => return None,
+            Ok(Arrival::Machine { .. }) => {
+                // It reads all, and so do others then.
+                for (down, _) in seats.iter_mut().flatten() {
+                    say(down, &format!("{READ_ALL}\n"));
+                }
+                return None;
+            }
+            Err(RecvTimeoutError::Disconnected) => return None,
             Ok(Arrival::Failed { rank, verdict: Some((kind, what)) }) => {
                 break Some(ClusterError::Declined { rank, kind, what });
             }
@@ -185,8 +198,8 @@ fn gathered(
     is_told.then_some(all)
 }
 
-/// Passes on what members send, until all have ended or one is lost.
-fn pass_on(members: Vec<Ways>, shared: &Shared) {
+/// Passes on what members send, until all have ended or one is lost. Whether they have ended.
+fn pass_on(members: Vec<Ways>, shared: &Shared) -> bool {
     let ended = AtomicUsize::new(0);
     let all = members.len();
     let (senders, receivers): (Vec<_>, Vec<_>) =
@@ -201,24 +214,25 @@ fn pass_on(members: Vec<Ways>, shared: &Shared) {
                 if hear(rank as u32, up, &senders).is_some() {
                     ended.fetch_add(1, Ordering::AcqRel);
                 } else {
-                    shared.close();
+                    shared.part();
                 }
             });
             let says = Builder::new().name(format!("hub-to-{rank}"));
             let said = says.spawn_scoped(scope, move || {
                 let has_ended = || ended.load(Ordering::Acquire) == all;
                 if tell(down, &queue, has_ended).is_none() {
-                    shared.close();
+                    shared.part();
                 }
             });
             is_begun &= heard.is_ok() && said.is_ok();
         }
         if !is_begun {
-            shared.close();
+            shared.part();
         }
         // Queues end when all who may fill them have.
         drop(senders);
     });
+    ended.into_inner() == all
 }
 
 /// Passes on what a member sends. None where it is lost.

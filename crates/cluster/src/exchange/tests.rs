@@ -160,3 +160,18 @@ fn who_is_cancelled_waits_for_no_member() {
     let met = Member::meet(&place, 2, &progress);
     assert!(matches!(met, Err(ClusterError::Cancelled)));
 }
+
+#[test]
+fn where_one_machine_reads_all_the_others_do() {
+    let hub = Hub::open(&seating(0, 2, &Trust::Loopback), 2).unwrap();
+    let place = Seating { first: hub.address().to_string(), ..seating(0, 2, &Trust::Loopback) };
+    scope(|scope| {
+        let member = scope.spawn(|| Member::meet(&place, 2, &Progress::new()).unwrap());
+        let joining = |purpose| Joining { digest: 1, contents: 2, rank: 1, nonce: 7, purpose };
+        let ways = [Purpose::Down, Purpose::Up].map(|it| connect(&place, &joining(it)).unwrap());
+        assert!(matches!(member.join().unwrap(), Met::All));
+        drop(ways);
+    });
+    // So does one that comes later.
+    assert!(matches!(Member::meet(&place, 2, &Progress::new()).unwrap(), Met::All));
+}
