@@ -38,7 +38,7 @@ use crate::number_format::counted;
 use crate::numbered::{Numbered, column};
 use crate::preview::Top;
 use crate::session::Session;
-use crate::shares::{GraphInput, Wanted};
+use crate::shares::{GraphInput, InputReading};
 
 /// Number of the graph in its chunks: a cluster has one.
 const GRAPH: u64 = 1;
@@ -122,27 +122,14 @@ impl Job {
         (place, session): (ProcessRole, &Session),
         input: Option<GraphInput>,
     ) -> Result<Self, Failure> {
-        let wanted = Wanted::of(algorithm, args, (place.rank, machines));
+        let wanted = InputReading::of(algorithm, args, (place.rank, machines));
         let (reading, weighs) = (wanted.reading, wanted.weighs);
-        let input = match input {
-            Some(input) => input,
-            None => GraphInput::all(source, wanted, session)?,
-        };
+        let input = input.map_or_else(|| GraphInput::all(source, wanted, session), Ok)?;
+        let contents = contents_of(algorithm, args, &input)?;
         let GraphInput { numbered, undirected, notes, shares } = input;
         let Numbered { edges: listed, ids, vertices, batches } = numbered;
-        if vertices > VERTICES_MAX {
-            let what = format!("a cluster takes {VERTICES_MAX} vertices at most, not {vertices}");
-            return Err(unfit(what));
-        }
+        check_vertices(vertices)?;
         let count = listed.edges();
-        // Processes of one computer read the same files.
-        let contents = match args.cluster.cluster {
-            Some(Cluster::Local(_)) | None => 0,
-            Some(_) => match &shares {
-                Some(shares) => shares.contents ^ contents::of_tables(&algorithm.tables())?,
-                None => contents::of(&*listed, &ids, &algorithm.tables())?,
-            },
-        };
         let has = if shares.is_some() { algorithm.beforehand() } else { Beforehand::Edges };
         let reading = algorithm.ways().of(reading, undirected);
         let (edges, weighted) = read_edges(algorithm, args, &listed, (reading, weighs, machines));
@@ -167,11 +154,11 @@ impl Job {
         };
         let parts = PartsAt::of(&args.output)?;
         let (writes, held) = writing(place, parts.is_some(), &premises.settings);
-        let told = (place.tells, place.told);
-        let choice = choose(&premises, (args, session), told, (&ids, held))?;
+        let choice = choose(&premises, (args, session), (place.tells, place.told), (&ids, held))?;
         let sends = choice.route == MachineRoute::Send;
         // A machine that sends messages reads several shares of all edges.
-        let (edges, share) = if sends || shares.is_some() {
+        let reads_all = sends || shares.is_some();
+        let (edges, share) = if reads_all {
             (edges, (0, 1))
         } else {
             shared(edges, listed, (place.rank, machines))?
@@ -367,6 +354,31 @@ impl Parted for Job {
             finite::check(columns, &self.named, self.program.top)?;
         }
         Ok(finding)
+    }
+}
+
+/// Refuses more vertices than updates on storage can be for.
+fn check_vertices(vertices: u64) -> Result<(), Failure> {
+    if vertices <= VERTICES_MAX {
+        return Ok(());
+    }
+    let what = format!("a cluster takes {VERTICES_MAX} vertices at most, not {vertices}");
+    Err(unfit(what))
+}
+
+/// Number of the contents of an input, by which computers compare their copies.
+fn contents_of(
+    algorithm: &dyn Algorithm,
+    args: &RunOptions,
+    GraphInput { numbered, shares, .. }: &GraphInput,
+) -> Result<u64, Failure> {
+    // Processes of one computer read the same files.
+    if matches!(args.cluster.cluster, Some(Cluster::Local(_)) | None) {
+        return Ok(0);
+    }
+    match shares {
+        Some(shares) => Ok(shares.contents ^ contents::of_tables(&algorithm.tables())?),
+        None => contents::of(&*numbered.edges, &numbered.ids, &algorithm.tables()),
     }
 }
 

@@ -33,16 +33,16 @@ use crate::failure::Failure;
 use crate::load::Source;
 use crate::metrics;
 use crate::session::Session;
-use crate::shares::{self, GraphInput, Wanted, may_share};
+use crate::shares::{self, GraphInput, InputReading, may_share};
 
 /// Time in which processes that were started come to the hub. They have read nothing by then.
 const COMING: Duration = Duration::from_secs(30);
 
-/// What machines that are started from now on are told, in the words of a seat.
+/// Words of a seat that machines are told which are started from now on.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<String>>);
+struct SeatWords(Arc<Mutex<String>>);
 
-impl Told {
+impl SeatWords {
     fn set(&self, words: String) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = words;
     }
@@ -95,7 +95,7 @@ pub(crate) fn run(
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
     let place = ProcessRole { rank: None, writes: true, tells: true, told: None };
-    let told = Told::default();
+    let told = SeatWords::default();
     let words = told.clone();
     let command = move |rank: usize, directory: &Path, above: u32| {
         machine((rank, above), &words.words(), directory)
@@ -127,7 +127,7 @@ fn met(
     algorithm: &dyn Algorithm,
     args: &RunOptions,
     (source, machines): (&Source, usize),
-    (host, told, session): (&mut Processes, &Told, &Session),
+    (host, told, session): (&mut Processes, &SeatWords, &Session),
 ) -> Result<Option<(GraphInput, Meeting)>, Failure> {
     if !may_share(algorithm, args, (source, machines)) {
         return Ok(None);
@@ -138,10 +138,10 @@ fn met(
     told.set(format!("{route}:0:{}", SeatReading::Together(port)));
     host.begin()?;
     let (place, all) = (seating(machines, machines, port), machines + 1);
-    let met = Member::meet_while(&place, all, &session.progress, &mut || host.are_begun());
+    let met = Member::join_while(&place, all, &session.progress, &mut || host.are_begun());
     let read = match met {
         Ok(Met::Member(mut member)) => {
-            let wanted = Wanted::of(algorithm, args, (None, machines));
+            let wanted = InputReading::of(algorithm, args, (None, machines));
             let role = shares::role(algorithm, args, (machines, true))?;
             let of = (&mut *member, role);
             let read = shares::together((source, &wanted), session, of)?;
@@ -189,7 +189,7 @@ pub(crate) fn be(
     let resources = ResourceArgs { memory: Some(budget), ..resources };
     let session = Session::within(resources, &Progress::new())?;
     let source = Source::of(&args.input)?;
-    let wanted = Wanted::of(algorithm, args, (Some(seat.rank), machines));
+    let wanted = InputReading::of(algorithm, args, (Some(seat.rank), machines));
     let role = shares::role(algorithm, args, (machines, false))?;
     let (input, seat) = match seat.reading {
         SeatReading::All => (None, seat.clone()),
@@ -202,7 +202,7 @@ pub(crate) fn be(
             let read = |member: &mut Member| {
                 shares::together((&source, &wanted), &session, (member, role)).ok().flatten()
             };
-            // Who goes on without it knows why, and says it.
+            // The command reads all without it, and knows why.
             let Some((input, seat)) = joined(seat, &place, read) else { std::process::exit(0) };
             (Some(input), seat)
         }
@@ -227,7 +227,7 @@ fn joined(
     place: &Seating,
     read: impl FnOnce(&mut Member) -> Option<GraphInput>,
 ) -> Option<(GraphInput, Seat)> {
-    let met = Member::meet(place, place.machines, &Progress::new()).ok()?;
+    let met = Member::join(place, place.machines, &Progress::new()).ok()?;
     let Met::Member(mut member) = met else { return None };
     let input = read(&mut member)?;
     let all = member.all_to_all(Vec::new()).ok()?;

@@ -62,7 +62,7 @@ impl Numbered {
         let SharedInput { edges, numbers, ids, count, weighted, .. } = shared;
         let edges = batches.counted(edges.into());
         let numbered = match (ids, numbers) {
-            (SharedIds::Marked(words), None) => Self::with_marks(edges, words, batches)?,
+            (SharedIds::Bitmap(words), None) => Self::with_marks(edges, words, batches)?,
             (SharedIds::Stated(ids, vertices), None) => Self { edges, ids, vertices, batches },
             (SharedIds::Numbered(ids, vertices), Some(numbers)) => {
                 let numbers = Numbers::Listed(numbers, vertices);
@@ -98,7 +98,7 @@ impl Numbered {
         }
         let mut ids = Vec::new();
         marks.extend_slots(0..vertices, &mut ids);
-        let edges = Arc::new(Renumbered { edges, numbers: Numbers::Marked(marks) });
+        let edges = Arc::new(Renumbered { edges, numbers: Numbers::Bitmap(marks) });
         Ok(Self { edges, ids: IdMap::Sparse(ids), vertices, batches })
     }
 }
@@ -137,16 +137,16 @@ fn marks(edges: &dyn EdgeStream) -> Result<Vec<u64>, StreamError> {
 
 /// Numbers of slots.
 enum Numbers {
-    /// Those of their marks.
-    Marked(RankSelectBitmap),
-    /// Those of this list, of as many vertices.
+    /// Ranks of their marks.
+    Bitmap(RankSelectBitmap),
+    /// Entries of this list, of as many vertices.
     Listed(Vec<u32>, u64),
 }
 
 impl Numbers {
     fn of(&self, slot: u32) -> Option<u64> {
         match self {
-            Self::Marked(marks) => marks.number(slot.into()),
+            Self::Bitmap(marks) => marks.number(slot.into()),
             Self::Listed(numbers, _) => numbers.get(slot as usize).map(|number| (*number).into()),
         }
     }
@@ -154,7 +154,7 @@ impl Numbers {
     /// Number of vertices.
     fn count(&self) -> u64 {
         match self {
-            Self::Marked(marks) => marks.count(),
+            Self::Bitmap(marks) => marks.count(),
             Self::Listed(_, vertices) => *vertices,
         }
     }
@@ -335,7 +335,7 @@ mod tests {
     fn an_edge_that_was_not_there_before_is_an_error() {
         let edges: Arc<dyn EdgeStream> = list(&[[0, 3]], None).into();
         let marks = RankSelectBitmap::new(vec![0b0001]);
-        for numbers in [Numbers::Marked(marks), Numbers::Listed(vec![7], 9)] {
+        for numbers in [Numbers::Bitmap(marks), Numbers::Listed(vec![7], 9)] {
             let edges = Renumbered { edges: edges.clone(), numbers };
             let error = edges.read(0, &mut |_| true).unwrap_err();
             assert!(error.to_string().contains("from 0 to 3"), "{error}");
@@ -357,7 +357,7 @@ mod tests {
         };
         let names: Names = ["a", "b", "c", "d", "e"].into_iter().collect();
         let all = Some(IdMap::Names(names));
-        let marked = SharedIds::Marked(vec![0b1_0111]);
+        let marked = SharedIds::Bitmap(vec![0b1_0111]);
         for (numbers, ids, expected, vertices) in [
             (Some(vec![4, 1, 3]), SharedIds::Numbered(all, 5), [[3, 4], [4, 1]], 5),
             (Some(vec![4, 1, 3]), SharedIds::Numbered(None, 5), [[3, 4], [4, 1]], 5),

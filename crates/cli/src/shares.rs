@@ -31,7 +31,7 @@ use crate::numbered::Numbered;
 use crate::session::Session;
 
 /// How a graph is read for an algorithm on a cluster.
-pub(crate) struct Wanted {
+pub(crate) struct InputReading {
     /// Options of readers.
     pub(crate) options: ReadOptions,
     /// How edges become a graph.
@@ -48,7 +48,7 @@ pub(crate) struct GraphInput {
     pub(crate) undirected: bool,
     /// Notes for a person about how it was read.
     pub(crate) notes: Vec<String>,
-    /// What is known of the shares, where each machine has one.
+    /// Facts of the shares, where each machine has one.
     pub(crate) shares: Option<Shares>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Shares {
     pub(crate) bytes: Vec<u64>,
 }
 
-impl Wanted {
+impl InputReading {
     /// How it is read by the machine of a rank, if the process is one, of as many.
     pub(crate) fn of(
         algorithm: &dyn Algorithm,
@@ -79,7 +79,11 @@ impl Wanted {
 
 impl GraphInput {
     /// All of a graph.
-    pub(crate) fn all(source: &Source, wanted: Wanted, session: &Session) -> Result<Self, Failure> {
+    pub(crate) fn all(
+        source: &Source,
+        wanted: InputReading,
+        session: &Session,
+    ) -> Result<Self, Failure> {
         let loaded = session.load(source, wanted.options)?;
         let numbered = Numbered::of(loaded.edges, loaded.ids)?;
         let (undirected, notes) = (loaded.undirected, loaded.notes);
@@ -115,8 +119,8 @@ pub(crate) fn role(
     args: &RunOptions,
     (shares, writes): (usize, bool),
 ) -> Result<Role, Failure> {
-    let looks_up = algorithm.beforehand() != Beforehand::Sizes;
-    let wants_ids = writes || looks_up || PartsAt::of(&args.output)?.is_some();
+    let has_lookups = algorithm.beforehand() != Beforehand::Sizes;
+    let wants_ids = writes || has_lookups || PartsAt::of(&args.output)?.is_some();
     Ok(Role { shares, wants_ids })
 }
 
@@ -143,7 +147,7 @@ impl Exchange for Over<'_> {
 /// The share of a member. None where it is not read so, or with less memory than there is, or by
 /// fewer machines than are left: each reads all then, which says what is wrong.
 pub(crate) fn together(
-    (source, wanted): (&Source, &Wanted),
+    (source, wanted): (&Source, &InputReading),
     session: &Session,
     (member, role): (&mut Member, Role),
 ) -> Result<Option<GraphInput>, Failure> {
@@ -165,7 +169,7 @@ pub(crate) fn together(
 
 /// The share of a machine that comes when the others have read theirs.
 pub(crate) fn alone(
-    (source, wanted): (&Source, &Wanted),
+    (source, wanted): (&Source, &InputReading),
     session: &Session,
     (rank, role): (usize, Role),
 ) -> Result<GraphInput, Failure> {
@@ -190,14 +194,14 @@ pub(crate) fn of_computers(
     if !may_share(algorithm, args, (source, machines)) {
         return Ok((None, 0));
     }
-    let wanted = Wanted::of(algorithm, args, (Some(rank), machines));
+    let wanted = InputReading::of(algorithm, args, (Some(rank), machines));
     let role = role(algorithm, args, (machines, rank == 0))?;
     let hub = (rank == 0).then(|| Hub::open(seating, machines)).transpose()?;
     let mut seating = seating.clone();
     if let Some(hub) = hub.as_ref().filter(|hub| !hub.address().ip().is_unspecified()) {
         seating.first = hub.address().to_string();
     }
-    let met = Member::meet(&seating, machines, &session.progress);
+    let met = Member::join(&seating, machines, &session.progress);
     if let Some(error) = hub.as_ref().and_then(Hub::failed) {
         return Err(error.into());
     }

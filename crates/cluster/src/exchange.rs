@@ -9,8 +9,8 @@
 //! number of them. What is done in a round is the members' own.
 //!
 //! A member says something each second, as long as its process works or waits for others itself, so
-//! that one whose input hangs is noticed. Where one is lost, all are told so, and each goes on as if
-//! it had met nobody.
+//! that one whose input hangs is noticed. Where one is lost, all are told so, and each continues as
+//! if it had come to no hub.
 //!
 //! **Invariant:** a member waits for others no longer than they are heard, and ends when it is
 //! cancelled. Checked in `Member::next`. Tested by `who_is_lost_ends_the_rounds_of_all`.
@@ -50,7 +50,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Time between two looks at whether a member is to end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What comes of a machine that wants to read together with others.
+/// Outcome of coming to a hub.
 pub enum Met {
     /// It is one of them.
     Member(Box<Member>),
@@ -68,7 +68,7 @@ pub struct Member {
     members: usize,
     up: Arc<Mutex<Stream>>,
     heard: Receiver<Result<Frame, String>>,
-    /// What has come of the message at hand of each other member, and messages that are whole.
+    /// The beginning of the message at hand of each other member, and messages that are whole.
     partial: Vec<Vec<u8>>,
     whole: Vec<VecDeque<Vec<u8>>>,
     progress: Progress,
@@ -93,19 +93,19 @@ impl Member {
     ///
     /// # Errors
     /// When the hub is out of reach, or the run is cancelled.
-    pub fn meet(
+    pub fn join(
         seating: &Seating,
         members: usize,
         progress: &Progress,
     ) -> Result<Met, ClusterError> {
-        Self::meet_while(seating, members, progress, &mut || true)
+        Self::join_while(seating, members, progress, &mut || true)
     }
 
-    /// As [`Self::meet`], for as long as all others may come still, which is asked each second.
+    /// As [`Self::join`], for as long as all others may come still, which is asked each second.
     ///
     /// # Errors
-    /// As of [`Self::meet`].
-    pub fn meet_while(
+    /// As of [`Self::join`].
+    pub fn join_while(
         seating: &Seating,
         members: usize,
         progress: &Progress,
@@ -126,13 +126,13 @@ impl Member {
             });
             match came {
                 Ok((mut down, up)) => match Self::waited(&mut down, progress, may_come)? {
-                    Some(Said::Start) => {
+                    Some(FirstWord::Start) => {
                         let member = Self::new((seating.rank, members), (down, up), progress)?;
                         return Ok(Met::Member(Box::new(member)));
                     }
-                    Some(Said::Shares) => return Ok(Met::Shares),
-                    Some(Said::All) => return Ok(Met::All),
-                    Some(Said::Verdict(verdict)) => return Ok(Met::Verdict(verdict)),
+                    Some(FirstWord::Shares) => return Ok(Met::Shares),
+                    Some(FirstWord::All) => return Ok(Met::All),
+                    Some(FirstWord::Verdict(verdict)) => return Ok(Met::Verdict(verdict)),
                     // It was heard of until now.
                     None => {}
                 },
@@ -153,28 +153,28 @@ impl Member {
         }
     }
 
-    /// What the hub says first; none where it is gone.
+    /// The first word of the hub; none where it is gone.
     fn waited(
         down: &mut Buffered,
         progress: &Progress,
         may_come: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Said>, ClusterError> {
+    ) -> Result<Option<FirstWord>, ClusterError> {
         loop {
             if progress.cancelled() {
                 return Err(ClusterError::Cancelled);
             }
             if !may_come() {
-                return Ok(Some(Said::All));
+                return Ok(Some(FirstWord::All));
             }
             let Ok(line) = line(down) else { return Ok(None) };
             match &line[..] {
-                START => return Ok(Some(Said::Start)),
-                READ_SHARES => return Ok(Some(Said::Shares)),
-                READ_ALL => return Ok(Some(Said::All)),
+                START => return Ok(Some(FirstWord::Start)),
+                READ_SHARES => return Ok(Some(FirstWord::Shares)),
+                READ_ALL => return Ok(Some(FirstWord::All)),
                 _ => {}
             }
             if let Some(verdict) = line.strip_prefix("verdict ").and_then(verdict_of) {
-                return Ok(Some(Said::Verdict(verdict)));
+                return Ok(Some(FirstWord::Verdict(verdict)));
             }
         }
     }
@@ -328,8 +328,8 @@ impl Drop for Member {
     }
 }
 
-/// What the hub says first.
-enum Said {
+/// The first word of the hub.
+enum FirstWord {
     Start,
     Shares,
     All,

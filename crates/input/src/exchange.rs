@@ -5,7 +5,7 @@
 //! member i  ── pieces[j] ──>  member j      a round: all pieces of all members, none of the next
 //! ```
 //!
-//! What lies between the members is the caller's. Here is one of a single process, [`Channels`], by
+//! The way between the members is the caller's. Here is one within a process, [`Channels`], by
 //! which a machine that is alone reads as all of them would have.
 //!
 //! Invariant: all members take part in the same rounds, also where one of them fails, of which all

@@ -16,7 +16,8 @@
 //! says and what is known of formats (`layout`, `format`, `tables`, `options`, [`beginnings`]);
 //! parts and their places (`collect`, [`temp`], [`ids`]); sources under their layers ([`unpack`],
 //! [`source`]); the seam ([`reader`]) and a file a format; the choice among these (`readers`); and
-//! what puts several inputs together (`vertices`, `gathering`, `frame`).
+//! what puts several inputs together (`vertices`, `gathering`, `frame`), or takes them apart for
+//! machines that read shares ([`read_shared`]) and hand each other bytes ([`Exchange`]).
 //!
 //! Parts that would take more than half of the memory that may be used go to temporary files
 //! ([`temp`]), all of them, and are read from there by the reader of the edges. Memory while

@@ -114,8 +114,7 @@ pub trait Reader: Sync {
     }
 
     /// Whether a source can be read in shares of its bytes, each record by the share in which it
-    /// begins, without regard to the others ([`Source::share`]). The `context` has settled the kind
-    /// of its ids.
+    /// begins, without regard to the others. The `context` has settled the kind of its ids.
     ///
     /// # Errors
     /// When the source is not of this format, or cannot be read.
@@ -123,8 +122,8 @@ pub trait Reader: Sync {
         Ok(false)
     }
 
-    /// Reads a source, whole or its share. Parts may be pushed from any thread; their numbers order them. What
-    /// the format states of vertices and direction goes to the collector too
+    /// Reads a source, whole or its share. Parts may be pushed from any thread; their numbers order
+    /// them. What the format states of vertices and direction goes to the collector too
     /// ([`Collector::state`], [`Collector::state_undirected`]); an edge that names a vertex outside
     /// of what its source states is an error, with its place.
     ///

@@ -2,15 +2,15 @@
 //! edges, with the numbers that one machine would give their ends.
 //!
 //! ```text
-//! hello    do all have the same inputs and options, and can these be read so?   else: each reads all
+//! hello    do all have the same inputs and options, and can these be read so?   or each reads all
 //! read     each its share, as one machine reads all                             a Collector each
-//! facts    of all parts, vertices that are stated, notes      all -> all        one way to map ids
+//! facts    of all parts, vertices that are stated, notes     all -> all         one mapping of ids
 //! numbers  marks of nearly dense integers; a sort by ranges of others           ids::merging
 //! ```
 //!
-//! Who takes part and has no share, such as a process that writes results, may have all ids.
+//! A member may have no share, such as a process that writes results, and have all ids.
 //!
-//! A machine that comes later finds nobody to ask: [`read_alone`] reads all shares by itself, a
+//! A machine that comes later finds no other to ask: [`read_alone`] reads all shares by itself, a
 //! thread each, and keeps one.
 //!
 //! Not read so are tables of vertices, sources and targets of two kinds, records that are read as
@@ -49,7 +49,7 @@ use crate::source::Source;
 
 /// Edges of a machine, which has read a share of an input.
 pub struct SharedInput {
-    /// Its edges, in input order. Their ends are slots of [`SharedIds::Marked`], or places of
+    /// Its edges, in input order. Their ends are slots of [`SharedIds::Bitmap`], or places of
     /// [`Self::numbers`], or vertices.
     pub edges: Box<dyn EdgeStream>,
     /// Number of the vertex at each place that its edges name, where these are places.
@@ -75,14 +75,14 @@ pub struct SharedInput {
 #[derive(Debug)]
 pub enum SharedIds {
     /// Slots are ids, and those with edges are marked: a bit each, of all machines.
-    Marked(Vec<u64>),
+    Bitmap(Vec<u64>),
     /// All slots are vertices, this many, and lead back to ids so.
     Stated(IdMap, u64),
     /// Vertices are numbered in the order of their ids, which are here where they are wanted.
     Numbered(Option<IdMap>, u64),
 }
 
-/// What a member of an exchange is there for.
+/// Part of a member of an exchange.
 #[derive(Clone, Copy, Debug)]
 pub struct Role {
     /// How many shares there are: members of smaller numbers read the one of their number.
@@ -108,7 +108,7 @@ pub fn read_shared(
     let phase = progress.phase("read", Unit::Bytes, None);
     let context = Context { options, progress, phase: &phase, pool: &pool };
     let prepared = Prepared::of(inputs, &context, (exchange.me(), role.shares));
-    // What is wrong here is said by who reads all.
+    // Its failure is that of the reader of all, which is asked then.
     let prepared = prepared.unwrap_or_default();
     let digest = prepared.as_ref().map_or(0, |prepared| prepared.digest);
     let words = [digest, u64::from(role.wants_ids)].map(u64::to_le_bytes).concat();
@@ -121,8 +121,8 @@ pub fn read_shared(
     member.read(&phase, exchange)
 }
 
-/// Reads all shares of inputs by itself, and has the one of a number, as [`read_shared`] gives it to
-/// a member that others exchange bytes with. None where they are not read so.
+/// Reads all shares of inputs by itself, and has the one of a number, as [`read_shared`] gives it
+/// to a member that others exchange bytes with. None where they are not read so.
 ///
 /// # Errors
 /// As of [`read_shared`].
@@ -165,8 +165,8 @@ struct Sharing<'a> {
     wanted: &'a [bool],
 }
 
-/// What machines have told each other of what they have read.
-struct Told {
+/// Facts of all machines, put together.
+struct AllFacts {
     parts: Vec<PartFacts>,
     way: SharedMapping,
     undirected: Option<bool>,
@@ -231,7 +231,7 @@ impl Sharing<'_> {
     }
 
     /// Puts the facts of all members together. None where they are not enough.
-    fn told(&self, all: Vec<Facts>) -> Result<Option<Told>, InputError> {
+    fn told(&self, all: Vec<Facts>) -> Result<Option<AllFacts>, InputError> {
         let Self { prepared, context, .. } = self;
         let files = prepared.files();
         if all.iter().any(|facts| facts.two_kinds) {
@@ -268,14 +268,14 @@ impl Sharing<'_> {
         let vertices = context.options.vertices;
         let way = shared::choose(&parts, stated, vertices, (&files, allowed))?;
         notes.extend(prepared.note.clone());
-        Ok(way.map(|way| Told { parts, way, undirected, notes, bytes }))
+        Ok(way.map(|way| AllFacts { parts, way, undirected, notes, bytes }))
     }
 
     /// Finds the numbers of the ids of a share.
     fn numbered(
         &self,
         parts: CollectedParts,
-        told: Result<Told, InputError>,
+        told: Result<AllFacts, InputError>,
         exchange: &mut dyn Exchange,
     ) -> Result<SharedInput, InputError> {
         let (me, owners) = (exchange.me(), self.role.shares);
@@ -300,7 +300,7 @@ impl Sharing<'_> {
         let (numbers, ids) = match (told.way, own) {
             (SharedMapping::Kept { .. }, Some(own)) => {
                 let words = (max / 64 + 1) as usize;
-                (None, SharedIds::Marked(merging::marks(&own, (words, owners), exchange)?))
+                (None, SharedIds::Bitmap(merging::marks(&own, (words, owners), exchange)?))
             }
             (SharedMapping::Kept { slots, .. }, None) => (None, SharedIds::Stated(ids, slots)),
             (SharedMapping::Integers(_) | SharedMapping::Names(_), _) => {

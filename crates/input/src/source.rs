@@ -256,7 +256,7 @@ impl Source {
     }
 
     /// Leaves of it the records that begin at these bytes, where its reader can cut it
-    /// ([`Reader::can_be_cut`](crate::reader::Reader::can_be_cut)).
+    /// (`Reader::can_be_cut`).
     pub(crate) fn limit_to(&mut self, share: Range<u64>) {
         self.share = Some(share);
     }

@@ -119,7 +119,7 @@ impl Drop for Hub {
 }
 
 /// Connections of a member: to it, and from it.
-type Ways = (Stream, Buffered);
+type Connections = (Stream, Buffered);
 
 fn serve(arrivals: &Receiver<Arrival>, of: (usize, Duration), shared: &Shared) {
     let members = gathered(arrivals, of, shared);
@@ -144,9 +144,9 @@ fn gathered(
     arrivals: &Receiver<Arrival>,
     (members, patience): (usize, Duration),
     shared: &Shared,
-) -> Option<Vec<Ways>> {
+) -> Option<Vec<Connections>> {
     let (began, mut beaten) = (Instant::now(), Instant::now());
-    let mut seats: Vec<Option<Ways>> = (0..members).map(|_| None).collect();
+    let mut seats: Vec<Option<Connections>> = (0..members).map(|_| None).collect();
     let absent = loop {
         let Some(absent) = seats.iter().position(Option::is_none) else { break None };
         if shared.is_closed.load(Ordering::Acquire) {
@@ -188,7 +188,7 @@ fn gathered(
         }
         return None;
     }
-    let mut all: Vec<Ways> = seats.into_iter().flatten().collect();
+    let mut all: Vec<Connections> = seats.into_iter().flatten().collect();
     let mut sockets = shared.sockets.lock().unwrap_or_else(PoisonError::into_inner);
     for (down, up) in &all {
         sockets.extend([down.handle().ok(), up.get_ref().handle().ok()].into_iter().flatten());
@@ -199,7 +199,7 @@ fn gathered(
 }
 
 /// Passes on what members send, until all have ended or one is lost. Whether they have ended.
-fn pass_on(members: Vec<Ways>, shared: &Shared) -> bool {
+fn pass_on(members: Vec<Connections>, shared: &Shared) -> bool {
     let ended = AtomicUsize::new(0);
     let all = members.len();
     let (senders, receivers): (Vec<_>, Vec<_>) =

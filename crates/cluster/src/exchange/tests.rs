@@ -35,7 +35,7 @@ fn each<T: Send>(
         let one = |rank: usize| {
             let seating = Seating { first: first.clone(), ..seating(rank, members, trust) };
             scope.spawn(move || {
-                let met = Member::meet(&seating, members, &Progress::new()).unwrap();
+                let met = Member::join(&seating, members, &Progress::new()).unwrap();
                 let Met::Member(mut member) = met else { panic!("all are there") };
                 work(&mut member)
             })
@@ -111,7 +111,7 @@ fn all_end_together() {
             let seating =
                 Seating { first: first.clone(), ..seating(rank, members, &Trust::Loopback) };
             scope.spawn(move || {
-                let met = Member::meet(&seating, members, &Progress::new()).unwrap();
+                let met = Member::join(&seating, members, &Progress::new()).unwrap();
                 let Met::Member(mut member) = met else { panic!("all are there") };
                 member.all_to_all(vec![vec![1]; members]).unwrap();
                 member.end().unwrap();
@@ -127,7 +127,7 @@ fn members_that_do_not_come_are_named_to_all() {
     let place = Seating { patience, ..seating(0, 2, &Trust::Loopback) };
     let hub = Hub::open(&place, 2).unwrap();
     let place = Seating { first: hub.address().to_string(), ..place };
-    let met = Member::meet(&place, 2, &Progress::new()).unwrap();
+    let met = Member::join(&place, 2, &Progress::new()).unwrap();
     let Met::Verdict(Some((_, what))) = met else { panic!("one is absent") };
     assert!(what.starts_with("machine 1 has not come"), "{what}");
     assert!(matches!(hub.failed(), Some(ClusterError::Absent { rank: 1, .. })));
@@ -145,7 +145,7 @@ fn one_that_comes_to_a_run_is_told_how_it_has_read() {
         };
         let peers = peers.unwrap();
         let place = Seating { first: peers.address().to_string(), ..place.clone() };
-        let met = Member::meet(&place, 2, &progress).unwrap();
+        let met = Member::join(&place, 2, &progress).unwrap();
         assert!(matches!((met, is_shared), (Met::Shares, true) | (Met::All, false)));
         assert_eq!(peers.strangers(), 0);
     }
@@ -157,7 +157,7 @@ fn who_is_cancelled_waits_for_no_member() {
     let place = Seating { first: hub.address().to_string(), ..seating(0, 2, &Trust::Loopback) };
     let progress = Progress::new();
     progress.cancel();
-    let met = Member::meet(&place, 2, &progress);
+    let met = Member::join(&place, 2, &progress);
     assert!(matches!(met, Err(ClusterError::Cancelled)));
 }
 
@@ -166,12 +166,12 @@ fn where_one_machine_reads_all_the_others_do() {
     let hub = Hub::open(&seating(0, 2, &Trust::Loopback), 2).unwrap();
     let place = Seating { first: hub.address().to_string(), ..seating(0, 2, &Trust::Loopback) };
     scope(|scope| {
-        let member = scope.spawn(|| Member::meet(&place, 2, &Progress::new()).unwrap());
+        let member = scope.spawn(|| Member::join(&place, 2, &Progress::new()).unwrap());
         let joining = |purpose| Joining { digest: 1, contents: 2, rank: 1, nonce: 7, purpose };
         let ways = [Purpose::Down, Purpose::Up].map(|it| connect(&place, &joining(it)).unwrap());
         assert!(matches!(member.join().unwrap(), Met::All));
         drop(ways);
     });
     // So does one that comes later.
-    assert!(matches!(Member::meet(&place, 2, &Progress::new()).unwrap(), Met::All));
+    assert!(matches!(Member::join(&place, 2, &Progress::new()).unwrap(), Met::All));
 }

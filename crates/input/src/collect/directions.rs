@@ -12,7 +12,7 @@ impl Collector {
         state.undirected.push((source, undirected));
     }
 
-    /// What each source states of it, by the numbers of the sources.
+    /// Statements of sources about it, by the numbers of the sources.
     pub(crate) fn directions(&self) -> Vec<(usize, bool)> {
         self.lock().undirected.clone()
     }

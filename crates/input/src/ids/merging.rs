@@ -351,7 +351,8 @@ mod tests {
                 prop_assert_eq!(own.len(), merged.numbers.len());
                 prop_assert_eq!(by_name.all.is_some(), wanted[member]);
                 if let Some(names) = &by_name.all {
-                    prop_assert_eq!(names.iter().collect::<Vec<_>>(), named.iter().collect::<Vec<_>>());
+                    let names: Vec<String> = names.iter().map(str::to_owned).collect();
+                    prop_assert_eq!(&names, &named);
                 }
                 prop_assert_eq!(own_names.len(), by_name.numbers.len());
                 for (name, number) in own_names.iter().zip(&by_name.numbers) {

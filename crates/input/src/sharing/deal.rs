@@ -6,8 +6,8 @@
 //! ```
 //!
 //! An input that can be cut is cut there, at bytes: each record is read by the share in which it
-//! begins. Another one, such as a compressed stream, is read whole by the share that has its middle.
-//! So the edges of all shares, one after the other, are those of the inputs in their order.
+//! begins. Another one, such as a compressed stream, is read whole by the share that has its
+//! middle. So the edges of all shares, one after the other, are those of the inputs in their order.
 //!
 //! Invariant: each byte of each input is in one share. Tested by `each_byte_is_in_one_share`.
 
@@ -74,7 +74,7 @@ mod tests {
                     found.push((input, range));
                 }
             }
-            // They follow each other, each input from its first byte to its last one.
+            // Ranges follow each other, each input from its first byte to its last one.
             let mut expected = inputs.iter().enumerate();
             let mut at = None;
             for (input, range) in found {

@@ -1,5 +1,5 @@
-//! What a machine finds out before it reads its share: which share that is, and a number by which
-//! all machines see whether they have come to the same.
+//! A look at the inputs before a share is read: which share that is, and a number by which all
+//! machines see whether they have come to one answer.
 
 use std::path::PathBuf;
 

@@ -60,11 +60,11 @@ fn whole(paths: &[PathBuf], options: &ReadOptions) -> (Edges, Vec<String>) {
 fn numbered(share: &SharedInput) -> (Edges, Option<Vec<String>>) {
     let mut edges = listed(&*share.edges);
     let marks = match &share.ids {
-        SharedIds::Marked(words) => RankSelectBitmap::new(words.clone()),
+        SharedIds::Bitmap(words) => RankSelectBitmap::new(words.clone()),
         _ => RankSelectBitmap::default(),
     };
     let number = |place: u64| match (&share.ids, &share.numbers) {
-        (SharedIds::Marked(_), None) => marks.number(place).unwrap(),
+        (SharedIds::Bitmap(_), None) => marks.number(place).unwrap(),
         (SharedIds::Stated(..), None) => place,
         (SharedIds::Numbered(..), Some(numbers)) => numbers[place as usize].into(),
         other => panic!("{other:?}"),
@@ -73,7 +73,7 @@ fn numbered(share: &SharedInput) -> (Edges, Option<Vec<String>>) {
         *pair = pair.map(number);
     }
     let ids = match &share.ids {
-        SharedIds::Marked(_) => {
+        SharedIds::Bitmap(_) => {
             Some((0..marks.count()).map(|mark| marks.slot(mark).to_string()).collect())
         }
         SharedIds::Stated(ids, slots) => {
@@ -86,7 +86,7 @@ fn numbered(share: &SharedInput) -> (Edges, Option<Vec<String>>) {
     (edges, ids)
 }
 
-/// What each member has of inputs that are read in shares; the last one has none.
+/// Shares of inputs, of a member each, and of one that has none.
 fn shared(
     paths: &[PathBuf],
     options: &ReadOptions,
