@@ -266,7 +266,7 @@ impl Sharing<'_> {
         }
         let allowed = context.options.limits.memory_bytes_max;
         let vertices = context.options.vertices;
-        let way = shared::choose(&parts, stated, vertices, (&files, allowed))?;
+        let way = shared::choose(&parts, stated, vertices, (&files[..], allowed))?;
         notes.extend(prepared.note.clone());
         Ok(way.map(|way| AllFacts { parts, way, undirected, notes, bytes }))
     }
