@@ -34,10 +34,10 @@ fn a_directory_is_measured() {
 #[test]
 fn requests_of_64_mib_are_among_the_sizes() {
     let sandbox = Sandbox::new();
-    // Memory is fast enough that one of them fits its share of a small time.
+    // The bytes end each measurement in memory; the time is there for loaded machines alone.
     let folder = tempfile::tempdir_in("/dev/shm").unwrap();
     let folder = folder.path().display();
-    let text = sandbox.must(&format!("probe {folder} --bytes 128MiB --seconds 5 -q --json -"));
+    let text = sandbox.must(&format!("probe {folder} --bytes 128MiB --seconds 60 -q --json -"));
     let found: Value = serde_json::from_str(&text).unwrap();
     for direction in ["read", "write"] {
         let rates = found["targets"][0][direction].as_array().unwrap();
