@@ -144,18 +144,19 @@ impl Job {
             session,
         };
         let program = algorithm.on_cluster(&graph)?;
-        let reading = program.reading(reading);
         let premises = Premises {
             settings: settings(args, &program, (machines, vertices)),
             sending: sending(args),
             program: &program,
             edges: [&*edges, &*listed],
-            reading,
+            reading: program.reading(reading),
+            sent_reading: program.sent_reading(reading),
         };
         let parts = PartsAt::of(&args.output)?;
         let (writes, held) = writing(place, parts.is_some(), &premises.settings);
         let choice = choose(&premises, (args, session), (place.tells, place.told), (&ids, held))?;
         let sends = choice.route == MachineRoute::Send;
+        let reading = if sends { premises.sent_reading } else { premises.reading };
         // A machine that sends messages reads several shares of all edges.
         let reads_all = sends || shares.is_some();
         let (edges, share) = if reads_all {
@@ -195,14 +196,13 @@ impl Job {
         let name = algorithm.entry().name;
         let cannot = |why: &str| {
             let other = match name {
-                "bp" => ", or --messages vertex",
                 "wcc" | "mcst" | "scc" => ", or --method label-propagation",
                 _ => "",
             };
             Failure::usage(format!("--route send: {name} cannot send its updates so: {why}"))
                 .hint(format!("leave --route out, or take fold or spill{other}"))
         };
-        let kernel = self.program.folded.clone().map_err(cannot)?;
+        let (kernel, _) = self.program.sent.clone().map_err(cannot)?;
         let (edges, reading, weighted) = (self.edges.clone(), self.reading, self.weighted);
         let members = self.members();
         let own = self.has_share().then_some(self.machines);

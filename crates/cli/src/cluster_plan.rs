@@ -36,8 +36,9 @@ pub(crate) struct Premises<'a> {
     pub(crate) program: &'a ClusterProgram,
     /// Edges as machines read them, and as they were listed.
     pub(crate) edges: [&'a dyn EdgeStream; 2],
-    /// How they are read.
+    /// How they are read, and how by machines that send.
     pub(crate) reading: Reading,
+    pub(crate) sent_reading: Reading,
 }
 
 /// Plan of each machine.
@@ -81,8 +82,8 @@ impl Premises<'_> {
         let Some(widths) = self.program.widths else { return Ok(None) };
         let all = Settings { route, ..self.settings }.keeping(&widths);
         let demand = |budget: Option<u64>| Demand {
-            edges: self.streamed(),
-            input_bytes: self.input_bytes(budget, 1),
+            edges: self.streamed(self.reading),
+            input_bytes: input_bytes(self.edges, (self.reading, 1), budget),
             widths,
         };
         let within = |budget: u64| all.within(budget, &demand(Some(budget)));
@@ -110,17 +111,19 @@ impl Premises<'_> {
         budget: Option<u64>,
         is_sure: bool,
     ) -> Result<Option<MachinePlan>, u64> {
-        let (Ok(kernel), Some(widths)) = (&self.program.folded, self.program.widths) else {
-            return Ok(None);
-        };
+        let Ok((kernel, widths)) = &self.program.sent else { return Ok(None) };
+        let reading = self.sent_reading;
         let demand = |budget: Option<u64>| send::Demand {
             kernel,
             machines: self.settings.machines,
             vertices: self.settings.vertices,
-            edges: self.streamed(),
+            edges: self.streamed(reading),
             edge_bytes: widths.edge,
             // Each computation thread reads a share.
-            input_bytes: self.input_bytes(budget, self.sending.sub_ranges as u64),
+            input_bytes: {
+                let threads = self.sending.sub_ranges as u64;
+                input_bytes(self.edges, (reading, threads), budget)
+            },
         };
         let within = |budget: u64| {
             let (sending, demand) = (self.sending.clone(), demand(Some(budget)));
@@ -139,14 +142,10 @@ impl Premises<'_> {
         Ok(Some(MachinePlan { settings, sending, footprint, writing_bytes: 0, budget }))
     }
 
-    /// Edges as they stream, in all.
-    fn streamed(&self) -> u64 {
+    /// Edges as they stream, in all, read so.
+    fn streamed(&self, reading: Reading) -> u64 {
         let members = if self.program.has_members() { self.settings.vertices } else { 0 };
-        self.reading.arcs(self.edges[1].edges()) + members
-    }
-
-    fn input_bytes(&self, budget: Option<u64>, threads: u64) -> u64 {
-        input_bytes(self.edges, (self.reading, threads), budget)
+        reading.arcs(self.edges[1].edges()) + members
     }
 }
 

@@ -79,8 +79,8 @@ pub(crate) fn choose(
 ) -> Result<RouteChoice, Failure> {
     let (program, memory) = (premises.program, args.resources.memory);
     let stated = stated_route(args.resources.route, program.carries)?;
-    if program.widths.is_none() && memory.is_some() && stated != Some(MachineRoute::Send) {
-        return Err(unfit("--memory: rows of triangles are not bounded by it yet"));
+    if program.widths.is_none() && memory.is_some() && stated == Some(MachineRoute::Spill) {
+        return Err(unfit("--memory: rows of triangles are not bounded by it on route spill"));
     }
     let limits = || Limits::of(premises, (args, session), tells);
     let mut choice = match (stated, told) {
@@ -99,7 +99,9 @@ pub(crate) fn choose(
         (None, None) => limits().free(premises)?,
     };
     if let Some(plan) = choice.plan.take() {
-        let plan = plan.with_writing(program.widths, written, memory)?;
+        let sent = program.sent.as_ref().ok().map(|(_, widths)| *widths);
+        let widths = if plan.sending.is_some() { sent } else { program.widths };
+        let plan = plan.with_writing(widths, written, memory)?;
         choice.settings = plan.settings;
         choice.plan = Some(plan);
     }
@@ -230,8 +232,11 @@ impl Limits {
         let program = premises.program;
         match route {
             MachineRoute::Send => {
-                let can_send = |kernel| send::Job::check(kernel).err();
-                if let Some(why) = program.folded.as_ref().map_or_else(|why| Some(*why), can_send) {
+                let why_not = match &program.sent {
+                    Ok((kernel, _)) => send::Job::check(kernel).err(),
+                    Err(why) => Some(*why),
+                };
+                if let Some(why) = why_not {
                     return Some(why.to_owned());
                 }
                 let option = self.option.map(|option| format!("it does not take {option}"));
@@ -240,6 +245,9 @@ impl Limits {
             }
             MachineRoute::Fold if program.carries => {
                 Some("rows of triangles wait on storage".to_owned())
+            }
+            MachineRoute::Spill if program.widths.is_none() && self.stated.is_some() => {
+                Some("rows of triangles are bounded by no budget there".to_owned())
             }
             MachineRoute::Spill if self.is_kept && !program.carries => {
                 Some("checkpoints are of `fold`, however much memory a run has".to_owned())

@@ -13,6 +13,11 @@ use welter_model::table::ColumnData;
 #[derive(Debug)]
 pub struct Hashed(pub u64);
 
+/// A number of iterations of hashing, in which the order of updates makes no difference, nor how
+/// many edges leave a vertex. Parallel edges are alike.
+#[derive(Debug)]
+pub struct UnorderedHashes(pub u64);
+
 /// Hash that a vertex has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
@@ -26,6 +31,13 @@ impl Value for Hash {
 
 fn mixed(number: u64) -> u64 {
     (number ^ number >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+/// The state of an edge that sees this, which is also its update.
+fn shown(edge: Edge, source: u64, target: u64, state: u64) -> u64 {
+    let ends = u64::from(edge.source) << 32 | u64::from(edge.target);
+    let message = source.rotate_left(7) ^ target.rotate_left(31);
+    mixed(state ^ message ^ ends ^ edge.weight.to_bits())
 }
 
 impl Extended for Hashed {
@@ -45,13 +57,11 @@ impl Extended for Hashed {
 
     /// Not the value: on some routes it is made of that once more.
     fn signal(&self, value: &Hash) -> u64 {
-        mixed(value.0 + 1)
+        mixed(value.0.wrapping_add(1))
     }
 
     fn edge(&self, edge: Edge, source: &u64, target: &u64, state: &mut u64) -> u64 {
-        let ends = u64::from(edge.source) << 32 | u64::from(edge.target);
-        let message = source.rotate_left(7) ^ target.rotate_left(31);
-        *state = mixed(*state ^ message ^ ends ^ edge.weight.to_bits());
+        *state = shown(edge, *source, *target, *state);
         *state
     }
 
@@ -62,6 +72,52 @@ impl Extended for Hashed {
     /// The order of updates makes a difference.
     fn gather(&self, accum: u64, update: u64) -> u64 {
         mixed(accum ^ update)
+    }
+
+    fn apply(&self, value: Hash, accum: u64, (): &()) -> (Hash, ()) {
+        (Hash(mixed(value.0 ^ accum)), ())
+    }
+
+    fn next(&self, iterations: u64, (): &()) -> Next {
+        if iterations < self.0 { Next::Iterate } else { Next::Stop }
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::Stated(self.0)
+    }
+}
+
+impl Extended for UnorderedHashes {
+    type Value = Hash;
+    type Signal = u64;
+    type State = u64;
+    type Update = u64;
+    type Accum = u64;
+    type Total = ();
+
+    const WEIGHTED: bool = true;
+    const SYMMETRIC: bool = false;
+    const DEGREES: bool = false;
+
+    fn init(&self, vertex: Vertex) -> (Hash, ()) {
+        (Hash(mixed(vertex.index + 1)), ())
+    }
+
+    fn signal(&self, value: &Hash) -> u64 {
+        mixed(value.0.wrapping_add(1))
+    }
+
+    fn edge(&self, edge: Edge, source: &u64, target: &u64, state: &mut u64) -> u64 {
+        *state = shown(edge, *source, *target, *state);
+        *state
+    }
+
+    fn identity(&self) -> u64 {
+        0
+    }
+
+    fn gather(&self, accum: u64, update: u64) -> u64 {
+        accum.wrapping_add(update)
     }
 
     fn apply(&self, value: Hash, accum: u64, (): &()) -> (Hash, ()) {

@@ -12,7 +12,8 @@
 //! | stream, flush, merge, hand over | [`KernelWorker`], `bins`, `kept_updates` |
 //! | all of these, of programs that contract | [`ContractWorker`], `edge_bins` |
 //!
-//! [`TriangleWorker`] does all of it for programs over triangles, but for the ingest.
+//! [`TriangleWorker`] does all of it for programs over triangles, but for the ingest. Its rows of
+//! neighbours ([`Keys`], [`Rows`], [`each_row`]) are those of machines that send, too.
 //!
 //! Nothing here knows a file, socket, clock or thread, which machine sends what, or what a right
 //! answer is: how edges are read is the host's [`Input`], where bytes lie that have no room in
@@ -51,7 +52,7 @@ pub use kept_updates::kept_bytes;
 pub use kernel_worker::KernelWorker;
 pub use partitioning::Partitioning;
 pub use scratch::{MemoryScratch, Scratch};
-pub use triangles::TriangleWorker;
+pub use triangles::{KEY_BYTES, Keys, Rows, TriangleWorker, each_row};
 pub use weighing::weigh;
 
 /// The program on its host, with what is in its memory.

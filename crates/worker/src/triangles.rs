@@ -44,8 +44,10 @@ use welter_protocol::partitions::Partitions;
 use welter_protocol::{Outcome, Payload, Work};
 
 use self::corners::CornerCounts;
-use self::rows::{KEY_BYTES, Keys, Rows, VERTICES_MOST};
+use self::rows::VERTICES_MOST;
+pub use self::rows::{KEY_BYTES, Keys, Rows};
 use self::stage::{Needs, Ranges, Round, Stage, fewest, least, needs, row_most};
+pub use self::update_bins::each_row;
 use self::update_bins::{Record, UpdateBins};
 use self::vertices::{STATE_BYTES, VertexSet};
 use crate::ingest::Ingest;

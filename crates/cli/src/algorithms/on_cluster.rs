@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, pod_read_unaligned};
 use serde_json::Value as Json;
+use welter_cluster::send::MessageKernel;
 use welter_cluster::{Share, Widths};
 use welter_engine::WeightSum;
-use welter_engine::chunks::{FoldKernel, Kernel};
+use welter_engine::chunks::Kernel;
 use welter_model::edges::{Duplicates, EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_model::program::{Total, Value};
@@ -209,8 +210,9 @@ pub(crate) struct ClusterProgram {
     pub(crate) worker: MakeWorker,
     /// Widths of what machines have of it, where their memory is bounded.
     pub(crate) widths: Option<Widths>,
-    /// The kernel, of a fold program; of others, why their updates cannot be messages.
-    pub(crate) folded: Result<FoldKernel, &'static str>,
+    /// The kernel, of a program that sends, with widths; of others, why their updates cannot be
+    /// messages.
+    pub(crate) sent: Result<(MessageKernel, Widths), &'static str>,
     /// Part of the table that is shown.
     pub(crate) top: Top,
     /// Makes the words about the result.
@@ -234,7 +236,7 @@ impl ClusterProgram {
             carries: false,
             worker,
             widths: None,
-            folded: Err("its updates are no messages to a vertex"),
+            sent: Err("its updates are no messages to a vertex"),
             top,
             finding: Box::new(move |made| finding(&ended(made)?)),
             wanted: EdgeReading::Alike,
@@ -252,9 +254,9 @@ impl ClusterProgram {
         let folded = P::kernel(Arc::new(program));
         let kernel = Kernel::Fold(folded.clone());
         let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Fixed);
-        let widths = Some(widths(&kernel));
+        let widths = widths(&kernel);
         let made = Self::new::<P::Value, P::Total>(sizes, of_kernel(kernel), top, finding);
-        Self { widths, folded: Ok(folded), ..made }
+        Self { widths: Some(widths), sent: Ok((folded.into(), widths)), ..made }
     }
 
     /// An extended program.
@@ -263,13 +265,12 @@ impl ClusterProgram {
         top: Top,
         finding: impl Fn(&Ended<'_, E::Total>) -> Result<Finding, Failure> + Send + Sync + 'static,
     ) -> Self {
-        let kernel = Kernel::Extended(E::kernel(Arc::new(program)));
+        let extended = E::kernel(Arc::new(program));
+        let kernel = Kernel::Extended(extended.clone());
         let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Rewritten);
-        let widths = Some(widths(&kernel));
+        let widths = widths(&kernel);
         let made = Self::new::<E::Value, E::Total>(sizes, of_kernel(kernel), top, finding);
-        let folded = Err("an edge changes by what both its ends say, and the machine that has it \
-                          has one of them");
-        Self { widths, folded, ..made }
+        Self { widths: Some(widths), sent: Ok((extended.into(), widths)), ..made }
     }
 
     /// A program that contracts.
@@ -293,9 +294,9 @@ impl ClusterProgram {
             combines: true,
             degrees: C::DEGREES,
         };
-        let folded = Err("its edges become edges between other vertices, which move to other \
-                          machines in each iteration");
-        Self { wanted: EdgeReading::BothWays, widths: Some(widths), folded, ..made }
+        let sent = Err("its edges become edges between other vertices, which move to other \
+                        machines in each iteration");
+        Self { wanted: EdgeReading::BothWays, widths: Some(widths), sent, ..made }
     }
 
     /// A program over triangles.
@@ -307,16 +308,25 @@ impl ClusterProgram {
         let kernel = I::kernel(Arc::new(program));
         let vertex_bytes = TriangleWorker::vertex_bytes(&kernel);
         let value_at = vertex_bytes as usize - kernel.value_bytes();
-        let wanted = if kernel.is_directed() { EdgeReading::Alike } else { EdgeReading::OneWay };
+        let is_directed = kernel.is_directed();
+        let wanted = if is_directed { EdgeReading::Alike } else { EdgeReading::OneWay };
+        let [edge, weight] = EDGE_BYTES;
+        let widths = Widths {
+            vertex: vertex_bytes,
+            signal: 0,
+            accum: 0,
+            record: 8,
+            edge: edge + if is_directed { weight } else { 0 },
+            combines: false,
+            degrees: true,
+        };
+        let sent = Ok((kernel.clone().into(), widths));
         let worker: MakeWorker = Box::new(move |cut, graph, input| {
             let of = (graph, ROWS_BYTES);
             Ok(Box::new(TriangleWorker::new(kernel.clone(), cut, of, input)?))
         });
         let made = Self::new::<I::Value, ()>((vertex_bytes, Edges::Fixed), worker, top, finding);
-        let folded =
-            Err("it sends whole rows of neighbours along edges, and is done in one pass: \
-                          nothing is gathered vertex by vertex before all rows have come");
-        Self { carries: true, wanted, value_at, folded, ..made }
+        Self { carries: true, wanted, value_at, sent, ..made }
     }
 
     /// The program on a graph that has a loop at each vertex, which says whose it is.
@@ -346,6 +356,19 @@ impl ClusterProgram {
                 Reading { duplicates: Duplicates::Directions, drop_self_loops: true, ..all }
             }
         }
+    }
+
+    /// As [`Self::reading`], for machines that send: rows of triangles are made at both ends of an
+    /// edge.
+    pub(crate) fn sent_reading(&self, reading: Reading) -> Reading {
+        let Ok((MessageKernel::Intersect(kernel), _)) = &self.sent else {
+            return self.reading(reading);
+        };
+        let all = Reading { drop_self_loops: true, ..reading };
+        if kernel.is_directed() {
+            return Reading { duplicates: Duplicates::Directions, ..all };
+        }
+        Reading { undirected: true, duplicates: Duplicates::Keep, ..all }
     }
 
     /// Maker of columns of vertices, as machines stored them.

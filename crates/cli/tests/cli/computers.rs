@@ -82,6 +82,8 @@ fn computers_find_what_one_does() {
         (LINES[0], "--credentials key --route send"),
         (LINES[0], "--credentials key --route send --transport udp"),
         (LINES[1], "--route send"),
+        ("triangles graph.mtx", "--credentials key --route send"),
+        ("lcc graph.mtx", "--credentials key --route send --transport udp"),
     ] {
         sandbox.must(&format!("run {line} -q -o one.csv"));
         let line = format!("run {line} {options} -o many.csv --report r.json");

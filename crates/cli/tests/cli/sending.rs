@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::cluster::{Same, difference, rows, write_tables};
 use crate::sandbox::{Ended, Sandbox};
 
-/// Words of `run` of all programs that fold, and what of the result is the same.
+/// Words of `run` of all programs, and what of the result is the same.
 pub(crate) const CASES: &[(&str, Same)] = &[
     ("pagerank G --iterations 5", Same::Within(1e-12)),
     ("pagerank G --precision f32 --iterations 5 --dangling unnormalized", Same::Within(1e-5)),
@@ -30,6 +30,11 @@ pub(crate) const CASES: &[(&str, Same)] = &[
     ("scc G", Same::Bits),
     ("mcst G", Same::Rows),
     ("mcst G --cost maximum --method label-propagation", Same::Rows),
+    ("triangles G", Same::Bits),
+    ("triangles G --undirected", Same::Bits),
+    ("lcc G", Same::Bits),
+    ("lcc G --undirected", Same::Bits),
+    ("bp G --priors-from priors.csv --states 3 --damping 0.5", Same::Within(1e-4)),
     ("bp G --priors-from priors.csv --states 3 --messages vertex", Same::Within(1e-9)),
     ("als ratings.mtx --factors 16 --iterations 3", Same::Within(1e-6)),
 ];
@@ -135,12 +140,9 @@ fn damaged_datagrams_change_no_answer() {
 }
 
 #[test]
-fn programs_that_cannot_send_are_refused_by_name() {
+fn options_that_send_does_not_have_are_refused_by_name() {
     let sandbox = Sandbox::new();
     for (line, message) in [
-        ("triangles rmat:5 --cluster local:2 --route send", "rows of neighbours"),
-        ("lcc rmat:5 --cluster local:2 --route send", "rows of neighbours"),
-        ("bp rmat:5 --cluster local:2 --route send", "--messages vertex"),
         ("wcc rmat:5 --method union-find --cluster local:2 --route send", "union-find"),
         ("pagerank rmat:5 --route send", "--route send"),
         ("pagerank rmat:5 --cluster local:2 --transport udp", "--transport"),
@@ -245,6 +247,7 @@ fn the_route_that_is_chosen_changes_no_answer() {
         ("cdlp rmat:8 --iterations 3", "1GiB", "send"),
         ("wcc rmat:8", "1GiB", "fold"),
         ("kcore rmat:8", "1GiB", "send"),
+        ("triangles rmat:8", "1GiB", "send"),
     ] {
         let line = format!("run {algorithm} -q -o -");
         let expected = sandbox.must(&line);
@@ -261,7 +264,8 @@ fn a_route_that_is_forced_is_refused_where_it_has_no_room_or_the_program_has_non
     for (line, code, message) in [
         ("pagerank rmat:8 --route send --memory 2MiB", 78, "give each --memory"),
         ("pagerank rmat:8 --route fold --memory 2MiB", 78, "give each --memory"),
-        ("triangles rmat:5 --route send", 2, "rows of neighbours"),
+        ("triangles rmat:8 --route send --memory 2MiB", 78, "give each --memory"),
+        ("triangles rmat:5 --route fold", 2, "rows of triangles travel"),
     ] {
         for command in ["run", "explain"] {
             let ended = sandbox.run(&format!("{command} {line} --cluster local:2"));

@@ -1,15 +1,19 @@
-//! Edges of a machine: those whose sources it owns, as chunks of the engine, in memory as far as
-//! there is room, and beyond that in a file, from which each iteration reads them.
+//! Edges of a machine: those whose sources it owns, or whose targets, as chunks of the engine, in
+//! memory as far as there is room, and beyond that in a file, from which each iteration reads them.
 //!
 //! ```text
-//! message    source, relative to its sub-range (the destination of the message)
-//!            record: target u32, in a weighted graph followed by the weight f64
+//! message    the end that is owned, relative to its sub-range (the destination of the message)
+//!            record: the other end u32, in a weighted graph followed by the weight f64
 //! chunk      edges from a sub-range of sources to a sub-range of destinations, sorted by source
+//! states     of the edges of a chunk, in their order: where the chunk lies, zeros at first
 //! ```
 //!
 //! A share of the input is read by whom it falls to, and each edge sent to the machine that owns
-//! its source, by the lanes by which updates go later. A chunk knows which 64ths of its sub-range
+//! its end, by the lanes by which updates go later. A chunk knows which 64ths of its sub-range
 //! have sources in it, so that one without an active source is left out.
+//!
+//! **Invariant:** states that are read from the disk are those that were written there last.
+//! Checked in `Edges::change_states`, by their checksum.
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
@@ -20,7 +24,9 @@ use bytemuck::pod_read_unaligned;
 use welter_engine::EngineError;
 use welter_engine::chunks::{self, Column, EdgeWriter, Form, Pulled};
 use welter_model::stream::Edge;
+use welter_protocol::failure::Exit;
 use welter_protocol::partitions::Partitions;
+use welter_protocol::payload::checksum;
 use welter_store::StoreError;
 use welter_store::header::{CellId, Encoding};
 use welter_store::io::{read_exact, write_all};
@@ -38,10 +44,19 @@ pub(super) const fn record_bytes(weighted: bool) -> usize {
     if weighted { TARGET_BYTES + size_of::<f64>() } else { TARGET_BYTES }
 }
 
-/// The record of an edge.
-pub(super) fn record(target: u32, weight: f64) -> [u8; record_bytes(true)] {
+/// End of an edge whose owner has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnedEnd {
+    /// The vertex that it leaves, which sends along it.
+    Source,
+    /// The vertex that it leads to, which hears of the other one.
+    Target,
+}
+
+/// The record of an edge, with the end that is not owned.
+pub(super) fn record(other: u32, weight: f64) -> [u8; record_bytes(true)] {
     let mut record = [0; record_bytes(true)];
-    record[..TARGET_BYTES].copy_from_slice(&target.to_ne_bytes());
+    record[..TARGET_BYTES].copy_from_slice(&other.to_ne_bytes());
     record[TARGET_BYTES..].copy_from_slice(&weight.to_ne_bytes());
     record
 }
@@ -57,15 +72,24 @@ pub(super) fn part_of(place: usize, vertices: usize) -> u64 {
     1 << (place * 64 / vertices.max(1))
 }
 
-/// A chunk of edges to a sub-range of destinations.
+/// A chunk of edges between a sub-range and another one, or itself.
 pub(super) struct EdgeChunk {
-    /// The sub-range.
-    pub(super) target: u32,
-    /// Parts of the sources that have edges in it.
+    /// Sub-range of the ends that are not owned.
+    pub(super) other: u32,
+    /// Parts of the sources that have edges in it, where these are owned.
     pub(super) sources: u64,
     /// Number of edges that it has.
     pub(super) edges: u64,
+    /// States of the edges, in a program whose edges have some.
+    pub(super) states: Option<EdgeStates>,
     place: Bytes,
+}
+
+/// States of the edges of a chunk.
+pub(super) struct EdgeStates {
+    place: Bytes,
+    /// Checksum of those that are on the disk.
+    sum: u64,
 }
 
 /// Place of the bytes of a chunk.
@@ -78,9 +102,9 @@ enum Bytes {
 /// Edges of a sub-range of sources.
 #[derive(Default)]
 pub(super) struct Edges {
-    /// In the order of their destinations.
+    /// In the order of the sub-ranges of their other ends.
     pub(super) chunks: Vec<EdgeChunk>,
-    /// Edges that leave each source.
+    /// Edges of each vertex, at the end that is owned.
     pub(super) degrees: Vec<u32>,
     /// Number of edges.
     pub(super) count: u64,
@@ -88,6 +112,8 @@ pub(super) struct Edges {
     store: Option<Store>,
     /// Reads of these, and their bytes.
     reads: Cell<[u64; 2]>,
+    /// Writes of states that were changed, and their bytes.
+    writes: Cell<[u64; 2]>,
 }
 
 /// A file without a name, which goes with the run.
@@ -120,13 +146,19 @@ impl Store {
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<Bytes, Stop> {
-        let (path, offset, faults) = (&self.path, self.bytes, self.directory.faults());
-        let _call = self.directory.call(path, bytes.len() as u64);
-        write_all(&self.file, path, offset, bytes, faults).map_err(EngineError::from)?;
+        let offset = self.bytes;
+        self.write(offset, bytes)?;
         self.directory.hold_back(bytes.len() as u64);
         self.chunks += 1;
         self.bytes += bytes.len() as u64;
         Ok(Bytes::Stored(offset, bytes.len()))
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Stop> {
+        let (path, faults) = (&self.path, self.directory.faults());
+        let _call = self.directory.call(path, bytes.len() as u64);
+        write_all(&self.file, path, offset, bytes, faults).map_err(EngineError::from)?;
+        Ok(())
     }
 
     fn read(&self, offset: u64, to: &mut [u8]) -> Result<(), Stop> {
@@ -149,6 +181,11 @@ impl Edges {
         self.reads.take()
     }
 
+    /// States that were written to the disk again since the last call, and their bytes.
+    pub(super) fn take_written(&self) -> [u64; 2] {
+        self.writes.take()
+    }
+
     /// Chunks that lie on the disk, and their bytes.
     pub(super) fn stored(&self) -> [u64; 2] {
         self.store.as_ref().map_or([0; 2], |store| [store.chunks, store.bytes])
@@ -167,24 +204,67 @@ impl Edges {
         match (&chunk.place, &self.store) {
             (Bytes::Memory(bytes), _) => Ok(cell.open_again(bytes)?),
             (Bytes::Stored(offset, length), Some(store)) => {
-                read.resize(*length);
-                store.read(*offset, read)?;
-                let [reads, bytes] = self.reads.get();
-                self.reads.set([reads + 1, bytes + *length as u64]);
+                self.read(store, (*offset, *length), read)?;
                 Ok(cell.open(read)?)
             }
-            (Bytes::Stored(..), None) => Err(Stop::broken("edges that were written are in a file")),
+            (Bytes::Stored(..), None) => Err(Stop::broken(NO_FILE)),
         }
+    }
+
+    /// Shows the states of the edges of a chunk to `change`, and keeps what that makes of them.
+    /// Those that lie on the disk pass through `read`.
+    ///
+    /// # Errors
+    /// Those of `change`; when states cannot be read or written, or are not what was written.
+    pub(super) fn change_states(
+        &self,
+        states: &mut EdgeStates,
+        read: &mut Column,
+        change: impl FnOnce(&mut [u8]) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        match (&mut states.place, &self.store) {
+            (Bytes::Memory(held), _) => change(held),
+            (&mut Bytes::Stored(offset, length), Some(store)) => {
+                self.read(store, (offset, length), read)?;
+                if checksum(read) != states.sum {
+                    let what = format!("{}: states of edges are damaged", store.path.display());
+                    return Err(Stop::Failed { why: Exit::Damaged, what });
+                }
+                change(read)?;
+                states.sum = checksum(read);
+                store.write(offset, read)?;
+                let [writes, bytes] = self.writes.get();
+                self.writes.set([writes + 1, bytes + length as u64]);
+                Ok(())
+            }
+            (Bytes::Stored(..), None) => Err(Stop::broken(NO_FILE)),
+        }
+    }
+
+    fn read(
+        &self,
+        store: &Store,
+        (offset, length): (u64, usize),
+        to: &mut Column,
+    ) -> Result<(), Stop> {
+        to.resize(length);
+        store.read(offset, to)?;
+        let [reads, bytes] = self.reads.get();
+        self.reads.set([reads + 1, bytes + length as u64]);
+        Ok(())
     }
 }
 
-/// Gathers the edges of a sub-range of sources as they come.
+const NO_FILE: &str = "edges that were written are in a file";
+
+/// Gathers the edges of a sub-range as they come.
 pub(super) struct Gathering {
     cut: Arc<Partitions>,
     partition: u32,
     weighted: bool,
+    end: OwnedEnd,
     writer: EdgeWriter,
-    /// Edges of each sub-range of destinations that wait for their chunk to be full. Ends are
+    /// Edges for each sub-range of other ends that wait for their chunk to be full. Ends are
     /// places in the sub-ranges.
     bins: Vec<Vec<Edge>>,
     room: Room,
@@ -199,17 +279,19 @@ pub(super) struct Gathering {
 pub(super) struct Room {
     /// Edges of a chunk, at most.
     pub(super) chunk_edges: usize,
-    /// Bytes of chunks in memory, at most.
+    /// Bytes of chunks in memory, at most, with the states of their edges.
     pub(super) memory_bytes: u64,
+    /// Bytes of the state of an edge; 0 where edges have none.
+    pub(super) state_bytes: usize,
     /// Directory for those beyond that.
     pub(super) directory: WatchedDirectory,
 }
 
 impl Gathering {
-    /// Chunks of the edges that leave a sub-range.
+    /// Chunks of the edges of a sub-range that has this end of them.
     pub(super) fn new(
         cut: Arc<Partitions>,
-        partition: u32,
+        (partition, end): (u32, OwnedEnd),
         (weighted, room): (bool, Room),
     ) -> Self {
         let range = cut.range(partition);
@@ -217,12 +299,13 @@ impl Gathering {
         let bins = (0..cut.count()).map(|_| Vec::new()).collect();
         let writer = EdgeWriter::new(Form::usual(Encoding::Packed), weighted);
         let edges = Edges { degrees, ..Edges::default() };
-        Self { cut, partition, weighted, writer, bins, room, edges, held_bytes: 0, failed: None }
+        let (held_bytes, failed) = (0, None);
+        Self { cut, partition, weighted, end, writer, bins, room, edges, held_bytes, failed }
     }
 
-    /// Takes edges from these sources, relative to the sub-range.
-    pub(super) fn take(&mut self, sources: &[u32], records: &[u8]) {
-        for (&place, record) in sources.iter().zip(records.chunks_exact(self.record_bytes())) {
+    /// Takes edges of these vertices, relative to the sub-range.
+    pub(super) fn take(&mut self, places: &[u32], records: &[u8]) {
+        for (&place, record) in places.iter().zip(records.chunks_exact(self.record_bytes())) {
             if self.failed.is_none()
                 && let Err(error) = self.add(place, record)
             {
@@ -236,19 +319,23 @@ impl Gathering {
     }
 
     fn add(&mut self, place: u32, record: &[u8]) -> Result<(), Stop> {
-        let (target, weight) = record.split_at(TARGET_BYTES);
-        let target: u32 = pod_read_unaligned(target);
+        let (other, weight) = record.split_at(TARGET_BYTES);
+        let other: u32 = pod_read_unaligned(other);
         let weight = if weight.is_empty() { 1.0 } else { pod_read_unaligned(weight) };
         let degree = self.edges.degrees.get_mut(place as usize);
-        let (Some(degree), true) = (degree, u64::from(target) < self.cut.vertices()) else {
-            let what = format!("an edge from place {place} to {target}, which there are not");
+        let (Some(degree), true) = (degree, u64::from(other) < self.cut.vertices()) else {
+            let what = format!("an edge of place {place} and {other}, which there are not");
             return Err(Stop::broken(what));
         };
         *degree = degree.saturating_add(1);
         self.edges.count += 1;
-        let (to, target) = self.cut.place(target.into());
+        let (to, other) = self.cut.place(other.into());
+        let [source, target] = match self.end {
+            OwnedEnd::Source => [place, other as u32],
+            OwnedEnd::Target => [other as u32, place],
+        };
         let bin = &mut self.bins[to as usize];
-        bin.push(Edge { source: place, target: target as u32, weight });
+        bin.push(Edge { source, target, weight });
         if bin.len() >= self.room.chunk_edges {
             self.close(to)?;
         }
@@ -256,33 +343,54 @@ impl Gathering {
     }
 
     /// Makes a chunk of what waits for a sub-range.
-    fn close(&mut self, target: u32) -> Result<(), Stop> {
-        let bin = std::mem::take(&mut self.bins[target as usize]);
+    fn close(&mut self, other: u32) -> Result<(), Stop> {
+        let bin = std::mem::take(&mut self.bins[other as usize]);
         if bin.is_empty() {
             return Ok(());
         }
-        let cell = cell(&self.cut, self.partition, target);
+        let cell = match self.end {
+            OwnedEnd::Source => cell(&self.cut, self.partition, other),
+            OwnedEnd::Target => cell(&self.cut, other, self.partition),
+        };
         let number = self.edges.chunks.len() as u32;
+        let state_bytes = bin.len() * self.room.state_bytes;
         let bytes = self.writer.write(&cell, number, &bin)?;
-        self.held_bytes += bytes.len() as u64;
-        let place = if self.held_bytes > self.room.memory_bytes {
-            self.held_bytes -= bytes.len() as u64;
+        let with_states = (bytes.len() + state_bytes) as u64;
+        let has_room = self.held_bytes + with_states <= self.room.memory_bytes;
+        let mut states = None;
+        let place = if has_room {
+            self.held_bytes += with_states;
+            let mut held = Column::default();
+            held.extend(bytes);
+            cell.open(&held)?;
+            if state_bytes > 0 {
+                let place = Bytes::Memory(Column::zeroed(state_bytes));
+                states = Some(EdgeStates { place, sum: 0 });
+            }
+            Bytes::Memory(held)
+        } else {
             let store = match &mut self.edges.store {
                 Some(store) => store,
                 none => none.insert(Store::new(&self.room.directory, self.partition)?),
             };
-            store.append(bytes)?
-        } else {
-            let mut held = Column::default();
-            held.extend(bytes);
-            cell.open(&held)?;
-            Bytes::Memory(held)
+            let place = store.append(bytes)?;
+            if state_bytes > 0 {
+                let zeros = vec![0; state_bytes];
+                let place = store.append(&zeros)?;
+                states = Some(EdgeStates { place, sum: checksum(&zeros) });
+            }
+            place
         };
         let vertices = self.edges.degrees.len();
-        let places = bin.iter().map(|edge| edge.source as usize);
-        let sources = places.fold(0, |parts, place| parts | part_of(place, vertices));
+        let sources = match self.end {
+            OwnedEnd::Source => {
+                let places = bin.iter().map(|edge| edge.source as usize);
+                places.fold(0, |parts, place| parts | part_of(place, vertices))
+            }
+            OwnedEnd::Target => u64::MAX,
+        };
         let edges = bin.len() as u64;
-        self.edges.chunks.push(EdgeChunk { target, sources, edges, place });
+        self.edges.chunks.push(EdgeChunk { other, sources, edges, states, place });
         Ok(())
     }
 
@@ -294,8 +402,8 @@ impl Gathering {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        (0..self.cut.count()).try_for_each(|target| self.close(target))?;
-        self.edges.chunks.sort_by_key(|chunk| chunk.target);
+        (0..self.cut.count()).try_for_each(|other| self.close(other))?;
+        self.edges.chunks.sort_by_key(|chunk| chunk.other);
         Ok(self.edges)
     }
 }

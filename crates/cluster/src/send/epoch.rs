@@ -17,35 +17,30 @@ use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::channel;
-use std::thread::{Scope, scope};
+use std::thread::scope;
 
 use ring::rand::{SecureRandom, SystemRandom};
-use welter_engine::chunks::Kernel;
-use welter_model::program::Next;
 use welter_protocol::Payload;
 use welter_protocol::checkpoint::{CheckpointShard, Manifest};
 use welter_protocol::config::Shape;
 use welter_protocol::failure::Exit;
 use welter_protocol::ids::{Bytes, Epoch as Number, Generation};
 use welter_protocol::partitions::Partitions;
-use welter_transport::{Destination, Secret};
+use welter_transport::Secret;
 
 use super::audit::Audit;
 use super::checkpoint::{Checkpoints, Due, Interval};
-use super::computing::{Answer, Channels, Computing, Ended, Order, Turn};
 use super::doors::{Common, protection};
-use super::edges::{Gathering, Room, record_bytes};
 use super::ending::{Ending, Over};
 use super::error::Stop;
-use super::folding::Folding;
-use super::lanes::{Led, Open, Rx, Site, Tx, short_bytes_max};
+use super::lanes::{Led, Open, Site};
 use super::losses::EpochProgress;
-use super::messages::Messages;
 use super::position::MachinePosition;
-use super::scattering::Scattering;
+use super::rounds::Rounds;
+use super::starting::Starting;
 use super::table::{Table, Watch};
-use super::threads::{Threads, spawn};
+use super::threads::Threads;
+use super::turns::{Answer, Ended, Order, Turn};
 use super::words::{Word, WordReader};
 use super::{Job, cutting};
 use crate::activity::Activity;
@@ -110,7 +105,7 @@ impl Epoch<'_> {
         let is_over = Arc::new(AtomicBool::new(false));
         let finished = scope(|scope| {
             let _over = Over { ending: &self.ending, is_over: &is_over };
-            let threads = self.start(scope, &agreed, (tx, rx), &is_over);
+            let threads = self.starting(&agreed).start(scope, (tx, rx), &is_over);
             let finished = threads.and_then(|threads| self.iterate(table, &agreed, &threads));
             if finished.is_err() {
                 self.ending.end_epoch();
@@ -196,7 +191,7 @@ impl Epoch<'_> {
             let candidates = all.first().into_iter().flatten().rev();
             let mut common = candidates.filter(|of| all.iter().all(|other| other.contains(of)));
             let Some(&iteration) = common.next() else { return Ok(Word::default().end()) };
-            let most = self.job.vertices * self.vertex_bytes();
+            let most = self.job.vertices * self.job.kernel.kept_bytes().unwrap_or(0);
             // A large file takes long, and others wait.
             let read = table.attended(|| self.checkpoints.read(iteration, 0, most))?;
             let Due { edges, control, .. } = read?.due;
@@ -210,10 +205,16 @@ impl Epoch<'_> {
         Ok(Some(Due { iteration, edges, control: reader.bytes()?.into() }))
     }
 
-    /// Bytes of a vertex in a checkpoint.
-    fn vertex_bytes(&self) -> u64 {
-        let shape = self.job.kernel.shape();
-        (shape.value + shape.signal + 1) as u64
+    /// Facts that the threads of the machine must know.
+    fn starting<'e>(&'e self, agreed: &'e Agreed) -> Starting<'e> {
+        let Agreed { cut, place, from, .. } = agreed;
+        let (job, checkpoints) = (self.job, self.checkpoints);
+        let from = from.as_ref().map(|from| from.iteration);
+        Starting { job, checkpoints, cut, place: *place, from, rounds: self.rounds(cut) }
+    }
+
+    fn rounds(&self, cut: &Partitions) -> Rounds {
+        Rounds::new(cut, self.job.settings.passing_vertices)
     }
 
     /// Offers of all machines.
@@ -222,66 +223,6 @@ impl Epoch<'_> {
             self.barrier(table, Word::default().numbers(offer), |words| Ok(words.concat()))?;
         let mut reader = WordReader(&all);
         (0..self.machines).map(|_| reader.numbers()).collect()
-    }
-
-    /// Starts the threads of each sub-range.
-    fn start<'s>(
-        &self,
-        scope: &'s Scope<'s, '_>,
-        agreed: &Agreed,
-        (tx, rx): (Vec<Tx>, Vec<Rx>),
-        is_over: &Arc<AtomicBool>,
-    ) -> Result<Threads, Stop> {
-        let Agreed { cut, place, .. } = agreed;
-        let (job, kernel) = (self.job, &self.job.kernel);
-        let all = place.machines * place.sub_ranges;
-        let destination = |at: usize| Destination {
-            rank: (at % place.machines) as u16,
-            sub_range: (at / place.machines) as u16,
-        };
-        let destinations: Vec<Destination> = (0..all).map(destination).collect();
-        let weighted = kernel.shape().capabilities.weighted;
-        let edge_bytes = record_bytes(weighted);
-        let ((answer, answers), mut orders) = (channel(), Vec::new());
-        for (sub_range, (tx, rx)) in tx.into_iter().zip(rx).enumerate() {
-            let partition = (sub_range * place.machines + place.rank) as u32;
-            let (whole, is_whole) = channel();
-            let (empty, is_empty) = channel();
-            let (order, ordered) = channel();
-            let room = Room {
-                chunk_edges: job.settings.chunk_edges,
-                memory_bytes: job.settings.edge_bytes / place.sub_ranges as u64,
-                directory: self.checkpoints.directory().clone(),
-            };
-            let folding = Folding {
-                lanes: rx,
-                kernel: kernel.clone(),
-                sources: all,
-                edges: Gathering::new(cut.clone(), partition, (weighted, room)),
-                edge_bytes,
-                empty: is_empty,
-                whole,
-                is_over: is_over.clone(),
-                faults: job.settings.faults.clone(),
-            };
-            let ways =
-                Channels { orders: ordered, answers: answer.clone(), whole: is_whole, empty };
-            let widths = (edge_bytes, short_bytes_max(&job.settings));
-            let messages = Messages::new(tx, &destinations, widths);
-            let at = (cut.clone(), (sub_range, partition));
-            let room_bytes = job.settings.grouped_bytes / place.sub_ranges as u64;
-            let ways_to_send = (job.settings.combine, job.settings.transport);
-            let scattering =
-                Scattering::new(kernel.clone(), (cut.clone(), partition), ways_to_send);
-            let own = (scattering, self.checkpoints.clone(), room_bytes);
-            let computing = Computing::new(kernel.clone(), at, messages, ways, own);
-            let begins = (edge_bytes, agreed.from.as_ref().map(|from| from.iteration));
-            let input = (job.input)((partition as usize, all));
-            spawn(scope, "accumulator", &answer, move || folding.run())?;
-            spawn(scope, "computation", &answer, move || computing.run(input, begins))?;
-            orders.push(order);
-        }
-        Ok(Threads { orders, answers })
     }
 
     /// Meets barriers until there is a result.
@@ -305,7 +246,7 @@ impl Epoch<'_> {
             self.note(&mut activity, (step, agreed), &turns);
             let word = turns.iter().fold(Word::default(), |word, turn| {
                 let word = word.bytes(&turn.total).number(turn.active).numbers(&turn.sent.updates);
-                word.number(turn.folded.updates)
+                word.number(turn.folded.updates).number(turn.edges)
             });
             // A bucket for which others wait may never have arrived, as its thread finds out.
             let watch = (&self.ending, &(|| threads.look()) as Watch<'_>);
@@ -323,7 +264,7 @@ impl Epoch<'_> {
                 threads.tell(|| Order::End);
                 return self.finish(table, agreed, threads, (iteration, control, activity));
             }
-            let total = self.job.kernel.shape().total;
+            let total = self.job.kernel.total_bytes();
             let last: Arc<[u8]> = control.get(..total).unwrap_or_default().into();
             let due = Due { iteration, edges, control: control[..].into() };
             let due = is_due.then_some(due);
@@ -340,22 +281,18 @@ impl Epoch<'_> {
         if !took.is_zero() {
             agreed.interval.borrow_mut().took(took);
         }
-        let shape = self.job.kernel.shape();
-        let edge_bytes = record_bytes(shape.capabilities.weighted);
-        let record = if step == 0 { edge_bytes } else { shape.record() };
         for turn in turns {
             let to_others = |sent: &[u64]| -> u64 {
                 let others = sent.iter().enumerate();
                 let others = others.filter(|(to, _)| to % place.machines != place.rank);
                 others.map(|(_, sent)| sent).sum()
             };
-            let sent = to_others(&turn.sent.messages);
-            activity.sent += sent;
+            activity.sent += to_others(&turn.sent.messages);
+            activity.sent_bytes += to_others(&turn.sent.bytes);
             activity.stood_for += to_others(&turn.sent.updates);
             activity.combined += turn.combined.updates;
             activity.saved += turn.combined.gain / turns.len() as u64;
             turn.count_disk(activity, step == 0);
-            activity.sent_bytes += sent * (record + size_of::<u32>()) as u64;
             activity.times.own += turn.times[0] / turns.len() as u64;
             activity.times.idle += turn.times[1] / turns.len() as u64;
             activity.computation += turn.processor;
@@ -371,10 +308,10 @@ impl Epoch<'_> {
         agreed: &Agreed,
         words: &[Vec<u8>],
     ) -> Result<Vec<u8>, Stop> {
-        let (cut, kernel) = (&agreed.cut, Kernel::Fold(self.job.kernel.clone()));
+        let (cut, kernel) = (&agreed.cut, &self.job.kernel);
         let mut audit = Audit::new(cut.count() as usize, self.machines);
         let mut totals = vec![Vec::new(); cut.count() as usize];
-        let mut active = 0;
+        let (mut active, mut edges) = (0, 0);
         for (rank, word) in words.iter().enumerate() {
             let mut reader = WordReader(word);
             for sub_range in 0..agreed.place.sub_ranges {
@@ -383,22 +320,23 @@ impl Epoch<'_> {
                 active += reader.number()?;
                 audit.sent(&reader.numbers()?);
                 audit.folded(partition, reader.number()?);
+                edges += reader.number()?;
             }
         }
-        let sum = audit.sum(iteration)?;
+        audit.check(iteration)?;
         if step == 0 {
-            self.edges.set(sum);
+            self.edges.set(edges);
         }
-        let width = kernel.shape().total;
+        let width = kernel.total_bytes();
         if totals.iter().any(|total| total.len() != width) {
             return Err(Stop::broken("totals of another program"));
         }
-        let total = kernel.total(&totals.concat());
-        let goes_on = kernel.next(iteration, &total) == Next::Iterate && active > 0;
+        let rounds = self.rounds(cut);
+        let (total, goes_on) = kernel.decide((iteration, active), &totals.concat(), &rounds);
         let control: Bytes = [&total[..], &active.to_le_bytes()].concat().into();
         let (goes_on, control) = match &agreed.from {
             Some(from) if step == 0 => {
-                if from.edges != sum {
+                if from.edges != edges {
                     let what = "the input is another one than before".to_owned();
                     return Err(Stop::Failed { why: Exit::BadInput, what });
                 }
@@ -407,7 +345,8 @@ impl Epoch<'_> {
             _ => (goes_on, control),
         };
         self.reports.say(Report::Decided(iteration as u32, control.clone()));
-        let is_due = goes_on && step > 0 && agreed.interval.borrow_mut().is_due();
+        let may_be_kept = goes_on && step > 0 && kernel.kept_bytes().is_some();
+        let is_due = may_be_kept && agreed.interval.borrow_mut().is_due();
         let word = Word::default().number(goes_on.into()).bytes(&control);
         Ok(word.number(is_due.into()).number(self.edges.get()).end())
     }
@@ -424,7 +363,7 @@ impl Epoch<'_> {
             Answer::Ended(ended) => Some(ended),
             _ => None,
         })?;
-        let vertex_bytes = self.job.kernel.shape().value + 1;
+        let vertex_bytes = self.job.kernel.vertex_bytes();
         let chunk_bytes = self.job.settings.chunk_vertices * vertex_bytes;
         let (mut parts, mut edges) = (Parts::new(), 0);
         for ended in ended {

@@ -3,11 +3,13 @@
 //!
 //! ```text
 //! iteration 0      edges       --> chunks (`edges`)
-//! iteration 1 ..   updates     --> the accumulators of the sub-range, or what waits for them
-//!                                  (`gathered`)
+//! iteration 1 ..   messages    --> a set of the program ([`Gather`]): accumulators, or what waits
+//!                                  for them (`gathered`), signals, or corners of triangles
 //! last buckets     of all computation threads: the set is whole, and goes to the computation
 //!                  thread of the sub-range; the other one, where there are two, receives
 //! ```
+//!
+//! Iterations here are those of lanes: a run that begins may take several.
 //!
 //! Sets themselves go from thread to thread, so no lock is on them. Messages of the next
 //! iteration may come while others of this one are missing; of the one after that none is sent
@@ -21,12 +23,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
-use welter_engine::chunks::FoldKernel;
 use welter_transport::{Arrived, Faults, Joined, RxLane};
 
 use super::edges::{Edges, Gathering};
 use super::error::Stop;
-use super::gathered::IncomingUpdates;
 use super::messages::{Reader, width};
 use super::patience::Patience;
 use super::processor::ProcessorTime;
@@ -42,47 +42,68 @@ pub(super) struct Count {
     pub(super) processor: u64,
 }
 
+/// A set of what a sub-range gathers in an iteration.
+pub(super) trait Gather: Send {
+    /// Bytes of the records that come; none where messages are bundles of any length.
+    fn record_bytes(&self) -> Option<usize>;
+
+    /// Gathers messages: destinations, and as many records.
+    ///
+    /// # Errors
+    /// When they are not what is sent to the sub-range, or have no room.
+    fn gather(&mut self, messages: (&[u32], &[u8])) -> Result<(), Stop>;
+
+    /// Gathers a bundle.
+    ///
+    /// # Errors
+    /// As [`Self::gather`].
+    fn gather_bundle(&mut self, _bundle: &[u8]) -> Result<(), Stop> {
+        Err(Stop::broken("a bundle among messages"))
+    }
+}
+
 /// An iteration that is whole.
-pub(super) enum Whole {
+pub(super) enum Whole<S> {
     Edges(Edges, Count),
-    Updates(IncomingUpdates, Count),
+    Set(S, Count),
 }
 
 /// A set of what is gathered, and how far it is.
-#[derive(Default)]
-struct Set {
-    gathered: Option<IncomingUpdates>,
+struct Set<S> {
+    gathered: Option<S>,
     count: Count,
     /// Threads that have sent their last bucket.
     ends: usize,
 }
 
-impl Set {
-    fn gather(
-        &mut self,
-        kernel: &FoldKernel,
-        empty: &Receiver<IncomingUpdates>,
-        messages: (&[u32], &[u8]),
-    ) -> Result<(), Stop> {
-        let gathered = match &mut self.gathered {
-            Some(gathered) => gathered,
-            none => none.insert(empty.recv().map_err(|_| Stop::Over)?),
-        };
-        gathered.gather(kernel, messages)
+impl<S> Default for Set<S> {
+    fn default() -> Self {
+        Self { gathered: None, count: Count::default(), ends: 0 }
+    }
+}
+
+impl<S> Set<S> {
+    /// The set, which was given back empty.
+    fn gathered(&mut self, empty: &Receiver<S>) -> Result<&mut S, Stop> {
+        match &mut self.gathered {
+            Some(gathered) => Ok(gathered),
+            none => Ok(none.insert(empty.recv().map_err(|_| Stop::Over)?)),
+        }
     }
 }
 
 /// The thread, with the lanes that lead to it.
-pub(super) struct Folding<R> {
+pub(super) struct Folding<R, S> {
     pub(super) lanes: R,
-    pub(super) kernel: FoldKernel,
     /// Threads that send to it.
     pub(super) sources: usize,
     pub(super) edges: Gathering,
     pub(super) edge_bytes: usize,
+    /// Bytes of a message at most.
+    pub(super) message_bytes_max: usize,
     /// Sets that are empty.
-    pub(super) empty: Receiver<IncomingUpdates>,
-    pub(super) whole: Sender<Whole>,
+    pub(super) empty: Receiver<S>,
+    pub(super) whole: Sender<Whole<S>>,
     /// Whether nothing more will come.
     pub(super) is_over: Arc<AtomicBool>,
     /// Faults that tests plant.
@@ -90,14 +111,13 @@ pub(super) struct Folding<R> {
 }
 
 /// State of the thread between two buckets.
-struct State<'f> {
-    kernel: &'f FoldKernel,
-    empty: &'f Receiver<IncomingUpdates>,
+struct State<'f, S> {
+    empty: &'f Receiver<S>,
     edges: Option<Gathering>,
     edge_bytes: usize,
     /// The iteration that receives, and the sets of it and of the next one.
     iteration: u32,
-    sets: [Set; 2],
+    sets: [Set<S>; 2],
     reader: Reader,
     /// Messages of linked buckets.
     joined: Joined,
@@ -105,18 +125,17 @@ struct State<'f> {
     failed: Option<Stop>,
 }
 
-impl<R: RxLane> Folding<R> {
+impl<R: RxLane, S: Gather> Folding<R, S> {
     /// Folds until nothing more will come.
     pub(super) fn run(mut self) -> Result<(), Stop> {
         let mut state = State {
-            kernel: &self.kernel,
             empty: &self.empty,
             edges: Some(self.edges),
             edge_bytes: self.edge_bytes,
             iteration: 0,
             sets: Default::default(),
             reader: Reader::default(),
-            joined: Joined::new(self.kernel.shape().record() + size_of::<u32>()),
+            joined: Joined::new(self.message_bytes_max),
             processor: ProcessorTime::default(),
             failed: None,
         };
@@ -143,7 +162,7 @@ impl<R: RxLane> Folding<R> {
     }
 }
 
-impl State<'_> {
+impl<S: Gather> State<'_, S> {
     fn fold(&mut self, bucket: &Arrived<'_>) {
         self.fold_messages(bucket);
         let header = bucket.header();
@@ -164,13 +183,6 @@ impl State<'_> {
 
     fn fold_into_set(&mut self, bucket: &Arrived<'_>) -> Result<(), Stop> {
         let header = bucket.header();
-        let is_edges = header.iteration == 0;
-        let shape = self.kernel.shape();
-        let record_bytes = if is_edges { self.edge_bytes } else { shape.record() };
-        let is_empty = bucket.runs().all(<[u8]>::is_empty);
-        if header.width != 0 && header.width != width(record_bytes) && !is_empty {
-            return Err(Stop::broken(format!("messages of {} bytes", header.width)));
-        }
         let ahead = header.iteration.checked_sub(self.iteration);
         let set = ahead.and_then(|ahead| self.sets.get_mut(ahead as usize));
         let set = set.ok_or_else(|| {
@@ -180,30 +192,57 @@ impl State<'_> {
             ))
         })?;
         set.count.updates += header.updates;
-        if header.width == 0 {
-            let Some(message) = self.joined.add(bucket)? else { return Ok(()) };
-            if message.len() != record_bytes + size_of::<u32>() || is_edges {
-                return Err(Stop::broken(format!("a message of {} bytes", message.len())));
-            }
-            let read = self.reader.read(message, record_bytes);
-            set.count.messages += 1;
-            return set.gather(self.kernel, self.empty, read);
+        let is_short = header.width != 0;
+        if is_short && bucket.runs().all(<[u8]>::is_empty) {
+            return Ok(());
         }
-        for run in bucket.runs().filter(|run| !run.is_empty()) {
-            let (targets, records) = self.reader.read(run, record_bytes);
-            set.count.messages += targets.len() as u64;
-            if is_edges {
-                let edges = self.edges.as_mut().ok_or_else(|| Stop::broken("edges again"))?;
-                edges.take(targets, records);
-                continue;
+        let wrong = || Stop::broken(format!("messages of {} bytes", header.width));
+        if header.iteration == 0 {
+            if header.width != width(self.edge_bytes) {
+                return Err(wrong());
             }
-            set.gather(self.kernel, self.empty, (targets, records))?;
+            let edges = self.edges.as_mut().ok_or_else(|| Stop::broken("edges again"))?;
+            for run in bucket.runs().filter(|run| !run.is_empty()) {
+                let (ends, records) = self.reader.read(run, self.edge_bytes);
+                set.count.messages += ends.len() as u64;
+                edges.take(ends, records);
+            }
+            return Ok(());
         }
+        let message = if is_short { None } else { self.joined.add(bucket)? };
+        if message.is_none() && !is_short {
+            return Ok(());
+        }
+        let gathered = set.gathered(self.empty)?;
+        let messages = match (message, gathered.record_bytes()) {
+            (Some(bundle), None) => {
+                gathered.gather_bundle(bundle)?;
+                1
+            }
+            (Some(message), Some(record_bytes)) => {
+                if message.len() != record_bytes + size_of::<u32>() {
+                    return Err(Stop::broken(format!("a message of {} bytes", message.len())));
+                }
+                gathered.gather(self.reader.read(message, record_bytes))?;
+                1
+            }
+            (None, Some(record_bytes)) if header.width == width(record_bytes) => {
+                let mut messages = 0;
+                for run in bucket.runs().filter(|run| !run.is_empty()) {
+                    let (targets, records) = self.reader.read(run, record_bytes);
+                    messages += targets.len() as u64;
+                    gathered.gather((targets, records))?;
+                }
+                messages
+            }
+            (None, _) => return Err(wrong()),
+        };
+        set.count.messages += messages;
         Ok(())
     }
 
     /// Ends the iteration that receives.
-    fn end(&mut self) -> Result<Whole, Stop> {
+    fn end(&mut self) -> Result<Whole<S>, Stop> {
         let mut set = std::mem::take(&mut self.sets[0]);
         set.count.processor = self.processor.take();
         self.sets.swap(0, 1);
@@ -213,10 +252,8 @@ impl State<'_> {
             let edges = self.edges.take().ok_or_else(|| Stop::broken("edges again"))?;
             return Ok(Whole::Edges(edges.whole()?, set.count));
         }
-        let gathered = match set.gathered {
-            Some(gathered) => gathered,
-            None => self.empty.recv().map_err(|_| Stop::Over)?,
-        };
-        Ok(Whole::Updates(gathered, set.count))
+        set.gathered(self.empty)?;
+        let gathered = set.gathered.ok_or_else(|| Stop::broken("a set was given"))?;
+        Ok(Whole::Set(gathered, set.count))
     }
 }

@@ -3,13 +3,17 @@
 //! ```text
 //! process       the program, stacks of threads, buffers of connections
 //! input         edges of the input that are in memory, or the parts at hand
-//! vertices      values, signals and flags, degrees at the beginning, and the result at the end
-//! accumulators  two sets where updates are merged, one where accumulators begin from values
+//! vertices      values, signals and flags, degrees at the beginning, and the result at the end; of
+//!               a program over triangles degrees, counts and the ends of rows
+//! accumulators  two sets where updates are merged, one where accumulators begin from values, or
+//!               where edges have states
+//! signals       of ghosts, with their places, and own vertices that are ghosts elsewhere
+//! answers       to rows that pass, where they were met and where they were not sent yet
 //! combining     the stripe of each computation thread, in which updates meet before they are sent
 //! buckets       rings of all pairs of threads, and what comes in parts
 //! bins          edges that wait for their chunk to be full
 //! edges         chunks, as far as memory has room; those beyond are on the disk
-//! updates       those that wait for their group
+//! updates       those that wait for their group, or keys and rows of neighbours
 //! beyond        an eighth, which the allocator has beyond what it was asked for
 //! ```
 //!
@@ -21,14 +25,16 @@
 //! **Invariant:** a machine keeps the budget that it was planned for, or ends with 78 where more
 //! updates come than it has room for. Tested by `machines_that_send_keep_their_budget`.
 
-use welter_engine::chunks::FoldKernel;
 use welter_transport::Layout;
+use welter_worker::KEY_BYTES;
 
+use super::bundles::BUNDLE_BYTES;
 use super::cutting::WIDER;
-use super::edges::record_bytes;
 use super::gathered::grouped_bytes;
+use super::kernel::MessageKernel;
 use super::lanes::BUCKETS;
 use super::position::BUCKETS_OF_DATAGRAMS;
+use super::rounds::REPLY_BYTES;
 use super::{Combine, Settings, Transport};
 use crate::footprint::{Footprint, PROCESS_BYTES, THREAD_BYTES};
 
@@ -48,14 +54,14 @@ const LEAST_STEP: u64 = 4 << 10;
 #[derive(Clone, Copy)]
 pub struct Demand<'k> {
     /// The program.
-    pub kernel: &'k FoldKernel,
+    pub kernel: &'k MessageKernel,
     /// Number of machines.
     pub machines: usize,
     /// Number of vertices.
     pub vertices: u64,
     /// Edges as they stream, in all.
     pub edges: u64,
-    /// Bytes of an edge in a chunk.
+    /// Bytes of an edge in a chunk, with its state where it has one.
     pub edge_bytes: u64,
     /// Bytes that reading the input takes on each machine.
     pub input_bytes: u64,
@@ -81,7 +87,7 @@ impl Settings {
         let (settings, bytes) = fit.ok_or(least)?;
         // Without what the allocator has beyond it.
         let left = (budget - bytes) / 9 * 8;
-        let for_updates = if demand.groups() { left / 2 } else { 0 };
+        let for_updates = if demand.waits() { left / 2 } else { 0 };
         Ok(Self {
             grouped_bytes: settings.grouped_bytes + for_updates,
             edge_bytes: (left - for_updates).min(self.edge_bytes),
@@ -97,7 +103,7 @@ impl Settings {
     pub fn surely_within(self, budget: u64, demand: &Demand<'_>) -> Result<Self, u64> {
         let found = self.within(budget, demand)?;
         let all = demand.grouped_all().saturating_mul(demand.machines as u64);
-        let lacking = if demand.groups() { all.saturating_sub(found.grouped_bytes) } else { 0 };
+        let lacking = if demand.waits() { all.saturating_sub(found.grouped_bytes) } else { 0 };
         if lacking == 0 {
             return Ok(found);
         }
@@ -114,10 +120,60 @@ impl Settings {
 
     /// Figures of each machine.
     pub fn footprint(&self, demand: &Demand<'_>) -> Footprint {
-        let shape = demand.kernel.shape();
-        let [value, signal, accum] = [shape.value, shape.signal, shape.accum].map(|it| it as u64);
         let threads = self.sub_ranges as u64;
         let vertices = demand.own_vertices(self.sub_ranges);
+        let packed = demand.packed().min(self.edge_bytes);
+        let updates = match (demand.waits(), self.grouped_bytes) {
+            (false, _) => 0,
+            (true, u64::MAX) => demand.grouped_all(),
+            (true, room) => room,
+        };
+        let mut memory = vec![
+            ("process", PROCESS_BYTES + (2 * threads + 8) * THREAD_BYTES),
+            ("input", demand.input_bytes),
+        ];
+        memory.extend(self.columns(demand, vertices));
+        memory.extend([
+            ("buckets", self.bucket_bytes(demand.machines as u64)),
+            ("bins", self.bin_bytes(demand)),
+            ("edges", packed),
+            ("updates", updates),
+        ]);
+        let all: u64 = memory.iter().map(|(_, bytes)| bytes).sum();
+        memory.push(("beyond", all / 8));
+        let kept = vertices * demand.kernel.kept_bytes().unwrap_or(0);
+        let machines = demand.machines as u64;
+        let message = (demand.kernel.record_bytes() + size_of::<u32>()) as u64;
+        let sent = demand.sent(self.sub_ranges);
+        let to_others = u128::from(sent) * u128::from(machines - 1) / u128::from(machines);
+        let on_disk = demand.packed() - packed;
+        // Chunks are read, and states of edges written again.
+        let states = demand.kernel.state_bytes() as u64;
+        let of_states = u128::from(on_disk) * u128::from(states);
+        Footprint {
+            memory,
+            disk: vec![("edges", on_disk), ("checkpoints", 2 * kept)],
+            sent_bytes: to_others as u64 * message,
+            read_bytes: on_disk,
+            // Checkpoints take a twentieth of the time at most.
+            written_bytes: (of_states / u128::from(demand.edge_bytes.max(1))) as u64,
+        }
+    }
+
+    /// Bytes of what a machine has of its vertices, and of those of others.
+    fn columns(&self, demand: &Demand<'_>, vertices: u64) -> Vec<(&'static str, u64)> {
+        let threads = self.sub_ranges as u64;
+        let Some(shape) = demand.kernel.shape() else {
+            let value = demand.kernel.vertex_bytes() as u64;
+            // Degrees, neighbours, edges that are closed, ends of rows; and the result, twice.
+            let own = vertices * (4 + 4 + 8 + 8 + 2 * value);
+            // Where rows met, and on their way back.
+            let passing = self.passing_vertices.min(demand.vertices);
+            let answers = 2 * threads * passing * REPLY_BYTES;
+            let bundles = threads * threads * (demand.machines * BUNDLE_BYTES) as u64;
+            return vec![("vertices", own), ("answers", answers), ("bundles", bundles)];
+        };
+        let [value, signal, accum] = [shape.value, shape.signal, shape.accum].map(|it| it as u64);
         // At the end there are values, those of the result and its chunks.
         let ends = (2 * (value + 1)).max(value + signal + 1);
         let sets = match (shape.capabilities.combines, demand.groups()) {
@@ -127,38 +183,17 @@ impl Settings {
             _ => 1,
         };
         let stripe = shape.capabilities.combines && self.combine != Combine::Never;
-        let packed = demand.packed().min(self.edge_bytes);
-        let updates = match (demand.groups(), self.grouped_bytes) {
-            (false, _) => 0,
-            (true, u64::MAX) => demand.grouped_all(),
-            (true, room) => room,
-        };
-        let mut memory = vec![
-            ("process", PROCESS_BYTES + (2 * threads + 8) * THREAD_BYTES),
-            ("input", demand.input_bytes),
+        let mut columns = vec![
             ("vertices", vertices * (value + signal + 5 + ends)),
             ("accumulators", vertices * sets * accum),
             ("combining", if stripe { vertices * accum } else { 0 }),
-            ("buckets", self.bucket_bytes(demand.machines as u64)),
-            ("bins", self.bin_bytes(demand)),
-            ("edges", packed),
-            ("updates", updates),
         ];
-        let all: u64 = memory.iter().map(|(_, bytes)| bytes).sum();
-        memory.push(("beyond", all / 8));
-        let kept = vertices * (value + signal + 1);
-        let machines = demand.machines as u64;
-        let message = (shape.record() + size_of::<u32>()) as u64;
-        let to_others =
-            u128::from(demand.own_edges()) * u128::from(machines - 1) / u128::from(machines);
-        Footprint {
-            memory,
-            disk: vec![("edges", demand.packed() - packed), ("checkpoints", 2 * kept)],
-            sent_bytes: to_others as u64 * message,
-            read_bytes: demand.packed() - packed,
-            // Checkpoints take a twentieth of the time at most.
-            written_bytes: 0,
+        if let MessageKernel::Extended(_) = demand.kernel {
+            // With places, and subscriptions, which grow by doubling; and those of a sub-range.
+            let ghosts = demand.ghosts(self.sub_ranges) * (signal + 4 + 2 * 8 + 4);
+            columns.push(("signals", ghosts + vertices * signal));
         }
+        columns
     }
 
     /// Bytes of the buckets of all lanes of a machine.
@@ -187,7 +222,7 @@ impl Settings {
         let (threads, chunk) = (self.sub_ranges as u64, self.chunk_edges as u64);
         let bins = threads * threads * demand.machines as u64;
         let waiting = (bins * chunk).min(2 * demand.own_edges());
-        let record = record_bytes(demand.kernel.shape().capabilities.weighted) as u64 + 8;
+        let record = demand.kernel.edge_bytes() as u64 + 8;
         waiting * BINNED_BYTES + threads * 2 * chunk * (BINNED_BYTES + record)
     }
 }
@@ -198,8 +233,28 @@ fn with_beyond(bytes: u64) -> u64 {
 
 impl Demand<'_> {
     fn groups(&self) -> bool {
-        let capabilities = self.kernel.shape().capabilities;
+        let MessageKernel::Fold(kernel) = self.kernel else { return false };
+        let capabilities = kernel.shape().capabilities;
         !capabilities.combines && !capabilities.knows_target
+    }
+
+    /// Whether something that came waits in memory, as much as there is of it.
+    fn waits(&self) -> bool {
+        self.groups() || matches!(self.kernel, MessageKernel::Intersect(_))
+    }
+
+    /// Vertices of others that a machine has edges of, where work is about even.
+    fn ghosts(&self, sub_ranges: usize) -> u64 {
+        let of_edges = self.own_edges().saturating_mul(3) / 2;
+        of_edges.min(self.vertices.saturating_mul(sub_ranges as u64))
+    }
+
+    /// Messages of a machine in an iteration over all edges, or signals of all vertices.
+    fn sent(&self, sub_ranges: usize) -> u64 {
+        match self.kernel {
+            MessageKernel::Extended(_) => self.ghosts(sub_ranges),
+            _ => self.own_edges(),
+        }
     }
 
     fn own_edges(&self) -> u64 {
@@ -216,14 +271,24 @@ impl Demand<'_> {
         self.own_edges().saturating_mul(self.edge_bytes)
     }
 
-    /// Bytes of the updates of an iteration, where work is even.
+    /// Bytes of the updates of an iteration, where work is even; over triangles those of rows, of
+    /// which each edge may be an entry, and one for either way that it leads.
     fn grouped_all(&self) -> u64 {
-        self.own_edges().saturating_mul(grouped_bytes(self.kernel.shape().update))
+        match self.kernel {
+            MessageKernel::Intersect(kernel) => {
+                let entries = if kernel.is_directed() { 2 } else { 1 };
+                self.own_edges().saturating_mul(entries * KEY_BYTES)
+            }
+            _ => {
+                let update = self.kernel.shape().map_or(0, |shape| shape.update);
+                self.own_edges().saturating_mul(grouped_bytes(update))
+            }
+        }
     }
 
     /// Room for updates that wait for their group, at least.
     fn grouped(&self) -> u64 {
-        if self.groups() { self.grouped_all().saturating_mul(3) / 2 } else { u64::MAX }
+        if self.waits() { self.grouped_all().saturating_mul(3) / 2 } else { u64::MAX }
     }
 }
 
@@ -231,25 +296,39 @@ impl Demand<'_> {
 mod tests {
     use std::sync::Arc;
 
+    use welter_algorithms::bp::Potential;
     use welter_algorithms::pagerank::Dangling;
-    use welter_algorithms::{Cdlp, PageRank};
+    use welter_algorithms::{Cdlp, Lcc, PageRank, SumProduct, Triangles};
+    use welter_engine::chunks::{ExtendedKernel, FoldKernel, IntersectKernel};
     use welter_model::group::Grouped;
 
     use super::*;
 
-    fn kernels() -> [FoldKernel; 2] {
+    fn kernels() -> [MessageKernel; 2] {
         let ranks = PageRank::<f64>::new(1 << 20, 0.85, 9, 0.0, Dangling::Spread);
-        [FoldKernel::of(Arc::new(ranks)), FoldKernel::of(Arc::new(Grouped(Cdlp::new(3))))]
+        let ranks = FoldKernel::of(Arc::new(ranks));
+        [ranks.into(), FoldKernel::of(Arc::new(Grouped(Cdlp::new(3)))).into()]
     }
 
-    fn demand(kernel: &FoldKernel, machines: usize) -> Demand<'_> {
+    /// Kernels of programs that do not fold.
+    fn others() -> [MessageKernel; 3] {
+        let potential = Potential::<2>::coupled(0.3).unwrap();
+        let beliefs = SumProduct::<2, 1>::new(potential, 9, 0.0).unwrap();
+        [
+            ExtendedKernel::of(Arc::new(beliefs)).into(),
+            IntersectKernel::of(Arc::new(Triangles)).into(),
+            IntersectKernel::of(Arc::new(Lcc)).into(),
+        ]
+    }
+
+    fn demand(kernel: &MessageKernel, machines: usize) -> Demand<'_> {
         let (vertices, edges, input_bytes) = (1 << 20, 1 << 25, 1 << 20);
         Demand { kernel, machines, vertices, edges, edge_bytes: 6, input_bytes }
     }
 
     #[test]
     fn a_budget_is_kept_or_the_least_one_is_named() {
-        for kernel in kernels() {
+        for kernel in kernels().into_iter().chain(others()) {
             for machines in [1, 2, 7] {
                 let demand = demand(&kernel, machines);
                 let all = Settings { sub_ranges: 2, ..Settings::default() };

@@ -20,6 +20,7 @@ use welter_engine::chunks::{Column, FoldKernel, Kernel, UpdateKey, group};
 use welter_protocol::failure::Exit;
 
 use super::error::Stop;
+use super::folding::Gather;
 
 /// Bytes of the destination of an update.
 const TARGET_BYTES: usize = size_of::<u32>();
@@ -122,6 +123,22 @@ impl IncomingUpdates {
         let at = UpdateKey::new(iteration, sub_range, sub_range);
         group(kernel, (at, cast_slice(targets), updates), values, grouped)?;
         Ok(grouped)
+    }
+}
+
+/// A set of a fold program, which goes from thread to thread.
+pub(super) struct FoldSet {
+    pub(super) kernel: FoldKernel,
+    pub(super) updates: IncomingUpdates,
+}
+
+impl Gather for FoldSet {
+    fn record_bytes(&self) -> Option<usize> {
+        Some(self.kernel.shape().record())
+    }
+
+    fn gather(&mut self, messages: (&[u32], &[u8])) -> Result<(), Stop> {
+        self.updates.gather(&self.kernel, messages)
     }
 }
 

@@ -20,6 +20,8 @@ use welter_engine::EngineError;
 use welter_engine::chunks::{Column, Outgoing};
 use welter_transport::{Destination, LaneError, RingGroup, TxLane};
 
+use super::error::Stop;
+
 /// Bytes of a destination.
 const TARGET_BYTES: usize = size_of::<u32>();
 
@@ -38,16 +40,30 @@ fn alignment(record_bytes: usize) -> usize {
     1 << record_bytes.trailing_zeros().min(3)
 }
 
-/// Updates that were sent, and the messages that stand for them, by ring.
+/// Updates that were sent, the messages that stand for them, and bytes of these, by ring.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sent {
     pub(super) updates: Vec<u64>,
     pub(super) messages: Vec<u64>,
+    pub(super) bytes: Vec<u64>,
 }
 
 impl Sent {
     fn none(rings: usize) -> Self {
-        Self { updates: vec![0; rings], messages: vec![0; rings] }
+        Self { updates: vec![0; rings], messages: vec![0; rings], bytes: vec![0; rings] }
+    }
+
+    /// Counts of two iterations of the lanes, which are one of the run.
+    pub(super) fn and(mut self, other: &Self) -> Self {
+        let sums = [
+            (&mut self.updates, &other.updates),
+            (&mut self.messages, &other.messages),
+            (&mut self.bytes, &other.bytes),
+        ];
+        for (all, more) in sums {
+            all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
+        }
+        self
     }
 }
 
@@ -118,7 +134,7 @@ impl<L: TxLane> Messages<L> {
         }
     }
 
-    /// Records have another width from the next iteration on.
+    /// Records have another width from the next iteration on; of 0 bytes where bundles are sent.
     pub(super) fn set_record_bytes(&mut self, record_bytes: usize) {
         self.record_bytes = record_bytes;
         self.long = (record_bytes > self.short_bytes_max).then(Long::default);
@@ -158,6 +174,24 @@ impl<L: TxLane> Messages<L> {
         self.sent.updates[ring] += more;
     }
 
+    /// Sends a bundle of any length that stands for `updates` updates, at least one, by itself.
+    ///
+    /// # Errors
+    /// Failure of a lane.
+    pub(super) fn send_bundle(
+        &mut self,
+        ring: usize,
+        bundle: &[u8],
+        updates: u64,
+    ) -> Result<(), LaneError> {
+        self.rings.send_long(ring, bundle)?;
+        self.sent.updates[ring] += 1;
+        self.sent.messages[ring] += 1;
+        self.sent.bytes[ring] += bundle.len() as u64;
+        self.stand_for(ring, updates.saturating_sub(1));
+        Ok(())
+    }
+
     /// Ends the iteration: all that is open goes out. What was sent.
     ///
     /// # Errors
@@ -184,9 +218,9 @@ impl<L: TxLane> Messages<L> {
         self.rings.poll()
     }
 
-    /// Reason why a lane failed, if one has.
-    pub(super) fn failure(&mut self) -> Option<LaneError> {
-        self.failed.take()
+    /// The reason of a lane, where that is why messages could not be sent; else the error.
+    pub(super) fn stop(&mut self, error: EngineError) -> Stop {
+        self.failed.take().map_or_else(|| error.into(), Into::into)
     }
 
     /// Moves the parts of what is open together, and hands it to the ring.
@@ -269,6 +303,7 @@ impl<L: TxLane> Outgoing for Ring<'_, L> {
         let Self { messages, ring } = self;
         messages.sent.updates[*ring] += count as u64;
         messages.sent.messages[*ring] += count as u64;
+        messages.sent.bytes[*ring] += (count * (messages.record_bytes + TARGET_BYTES)) as u64;
         let Messages { rings, long, record_bytes, .. } = &mut **messages;
         if let Some(long) = long {
             let mut sent = (0..count)

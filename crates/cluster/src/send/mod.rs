@@ -7,7 +7,8 @@
 //!   watch          CallWatch     ends the machine where its disk or its input does not answer
 //!   barrier        Table         a word of each machine, one answer for all
 //!   epoch          Epoch         lanes and threads, from edges to a result
-//!     sub-range    Computing     computation thread: reads, applies, scatters into buckets
+//!     sub-range    Computing     computation thread: reads, applies, scatters into buckets;
+//!                                Extending where edges have states, Closing over triangles
 //!                  Folding       accumulator thread: folds from the buffer that bytes arrived in
 //! ```
 //!
@@ -16,33 +17,41 @@
 //! | scatter writes into a bucket | `messages`: a sink of the kernels over a ring group |
 //! | two accumulators a vertex, which swap | two sets of a sub-range, in `gathered` |
 //! | updates that are grouped (CD) | appended, and put in runs when all have come: `gathered` |
+//! | messages longer than a bucket | `bundles`: rows of neighbours |
 //! | accumulator threads | `folding` |
 //! | `last` markers, and a barrier | `folding`, `table` |
 //! | kernel-bypassing or other lower layers | `lanes`, of the crate `transport` |
 //!
-//! Programs are those that fold, groups included. All vertices, accumulators and edges are in
-//! memory. The protocol of Chaos has no
+//! Programs are those that fold, groups included, those whose edges have states, and those over
+//! triangles ([`MessageKernel`]). All vertices, accumulators and edges are in memory. The protocol
+//! of Chaos has no
 //! part in it: hosts, credentials and results are those of the other routes, and an iteration is a
 //! loop of its own. Where a machine is lost the run continues from the last checkpoint that all
-//! machines have on their disks ([`checkpoint`]), with edges that are read again.
+//! machines have on their disks ([`checkpoint`]), with edges that are read again; programs that do
+//! not fold begin anew.
 
 mod audit;
+mod bundles;
 mod call_watch;
 mod calls;
 #[cfg(feature = "dpdk")]
 mod cards;
 mod checkpoint;
+mod closing;
 mod combining;
 mod computing;
+mod corners;
 mod cutting;
 mod doors;
 mod edges;
 mod ending;
 mod epoch;
 mod error;
+mod extending;
 mod folding;
 mod footprint;
 mod gathered;
+mod kernel;
 mod lanes;
 mod losses;
 mod machine;
@@ -50,10 +59,14 @@ mod messages;
 mod patience;
 mod position;
 mod processor;
+mod rounds;
 mod scattering;
 mod seat;
+mod signals;
+mod starting;
 mod table;
 mod threads;
+mod turns;
 mod watched_input;
 mod words;
 
@@ -63,12 +76,12 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use welter_engine::chunks::FoldKernel;
 use welter_worker::Input;
 
 #[cfg(feature = "dpdk")]
 pub use cards::Card;
 pub use footprint::Demand;
+pub use kernel::MessageKernel;
 pub(crate) use machine::Sending;
 pub use welter_transport::Faults;
 
@@ -115,8 +128,11 @@ pub struct Settings {
     pub chunk_vertices: usize,
     /// Time between two checkpoints, at least; they take a twentieth of all time at most.
     pub checkpoint_every: Duration,
-    /// Bytes of a machine for updates that wait for their group, at most.
+    /// Bytes of a machine for updates that wait for their group, or for rows of neighbours, at
+    /// most.
     pub grouped_bytes: u64,
+    /// Vertices of the graph whose rows of neighbours travel at a time, at most.
+    pub passing_vertices: u64,
     /// Bytes of a machine for edges, at most; those beyond are read from its disk.
     pub edge_bytes: u64,
     /// Whether updates meet before they are sent.
@@ -136,6 +152,7 @@ impl Default for Settings {
             chunk_vertices: 1 << 18,
             checkpoint_every: Duration::from_secs(1),
             grouped_bytes: u64::MAX,
+            passing_vertices: 1 << 20,
             edge_bytes: u64::MAX,
             combine: Combine::default(),
             faults: None,
@@ -150,7 +167,7 @@ pub type MakeInput = Arc<dyn Fn((usize, usize)) -> Box<dyn Input> + Send + Sync>
 #[derive(Clone)]
 pub struct Job {
     /// The program.
-    pub kernel: FoldKernel,
+    pub kernel: MessageKernel,
     /// Vertices of the graph.
     pub vertices: u64,
     /// Makes shares of the input: a machine reads several.
@@ -160,33 +177,44 @@ pub struct Job {
 }
 
 impl Job {
-    /// A program on a graph of `vertices` vertices.
+    /// A program on a graph of `vertices` vertices. A program over triangles wants edges in both
+    /// directions, and a directed one weights that say which ways each leads
+    /// ([`Duplicates::Directions`](welter_model::edges::Duplicates::Directions)).
     ///
     /// # Errors
-    /// When updates of the program are longer than messages may be.
+    /// As of [`Self::check`]; when there are more vertices than the program has room for.
     pub fn new(
-        kernel: FoldKernel,
+        kernel: impl Into<MessageKernel>,
         vertices: u64,
         input: MakeInput,
         settings: Settings,
     ) -> Result<Self, &'static str> {
+        let kernel = kernel.into();
         Self::check(&kernel)?;
+        if matches!(kernel, MessageKernel::Intersect(_)) && vertices > corners::VERTICES_MAX {
+            return Err("entries of rows name 2^31 vertices at most");
+        }
         Ok(Self { kernel, vertices, input, settings })
     }
 
-    /// Checks that messages can carry the updates of a program.
+    /// Checks that messages can carry what a program sends.
     ///
     /// # Errors
-    /// When they are longer than messages may be.
-    pub fn check(kernel: &FoldKernel) -> Result<(), &'static str> {
-        if kernel.shape().record() > messages::RECORD_BYTES_MAX {
+    /// When that is longer than messages may be, or first values look at edges that are elsewhere.
+    pub fn check(kernel: &MessageKernel) -> Result<(), &'static str> {
+        if kernel.record_bytes() > messages::RECORD_BYTES_MAX {
             return Err("an update is longer than a message may be");
+        }
+        if let MessageKernel::Extended(kernel) = kernel
+            && kernel.shape().capabilities.degrees
+        {
+            return Err("its vertices begin with how many edges leave them, which lie with others");
         }
         Ok(())
     }
 
-    /// Bytes of a vertex in the result: the value, and a flag.
-    pub fn vertex_bytes(kernel: &FoldKernel) -> u64 {
-        kernel.shape().value as u64 + 1
+    /// Bytes of a vertex in the result, as machines of other routes store it.
+    pub fn vertex_bytes(kernel: &MessageKernel) -> u64 {
+        kernel.vertex_bytes() as u64
     }
 }

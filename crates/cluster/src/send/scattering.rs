@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use welter_engine::EngineError;
 use welter_engine::chunks::{Column, DecodeBuffers, FoldKernel, Kernel, Sources};
 use welter_protocol::partitions::Partitions;
 use welter_transport::TxLane;
@@ -71,9 +70,9 @@ impl Scattering {
         let sources = Sources { signals, active: frontier.then_some(active) };
         let chunks = std::mem::take(&mut self.edges.chunks);
         // Each begins with another destination, so that not all send to one.
-        let first = chunks.partition_point(|chunk| chunk.target <= self.place);
+        let first = chunks.partition_point(|chunk| chunk.other <= self.place);
         let (early, late) = chunks.split_at(first);
-        let same = |one: &EdgeChunk, next: &EdgeChunk| one.target == next.target;
+        let same = |one: &EdgeChunk, next: &EdgeChunk| one.other == next.other;
         let mut targets = late.chunk_by(same).chain(early.chunk_by(same));
         let done = targets.try_for_each(|chunks| {
             let gain = self.gain(chunks, share);
@@ -93,7 +92,7 @@ impl Scattering {
     /// Nanoseconds that are expected to be gained if updates along these edges, to one sub-range,
     /// are combined. None where they are not to be.
     fn gain(&self, chunks: &[EdgeChunk], active: f64) -> Option<u64> {
-        let (shape, target) = (self.kernel.shape(), chunks.first()?.target);
+        let (shape, target) = (self.kernel.shape(), chunks.first()?.other);
         if !shape.capabilities.combines || self.combine == Combine::Never {
             return None;
         }
@@ -117,11 +116,11 @@ impl Scattering {
     ) -> Result<(), Stop> {
         let Self { kernel, edges, scratch, read, .. } = self;
         for chunk in chunks {
-            let cell = cell(&self.cut, self.place, chunk.target);
+            let cell = cell(&self.cut, self.place, chunk.other);
             let pulled = edges.open(chunk, &cell, read)?;
-            let mut ring = messages.to(chunk.target as usize);
+            let mut ring = messages.to(chunk.other as usize);
             let sent = pulled.send(kernel, sources, scratch, &mut ring);
-            sent.map_err(|error| failed(messages, error))?;
+            sent.map_err(|error| messages.stop(error))?;
         }
         Ok(())
     }
@@ -140,20 +139,20 @@ impl Scattering {
         }
         let mut met: Option<(usize, u64)> = None;
         for chunk in chunks {
-            let cell = cell(&self.cut, self.place, chunk.target);
+            let cell = cell(&self.cut, self.place, chunk.other);
             let pulled = edges.open(chunk, &cell, read)?;
             let vertices = (cell.targets.end - cell.targets.start) as usize;
             let accums = &mut stripe[..vertices * accum_bytes];
             pulled.fold(kernel, sources, accums, scratch)?;
             let (_, updates) = met.unwrap_or_default();
-            met = Some((chunk.target as usize, updates + pulled.edges()));
+            met = Some((chunk.other as usize, updates + pulled.edges()));
         }
         let Some((target, updates)) = met else { return Ok(()) };
         let range = self.cut.range(target as u32);
         let accums = &mut stripe[..(range.end - range.start) as usize * accum_bytes];
         let before = messages.sent(target);
         let sent = kernel.drain(accums, &mut messages.to(target));
-        sent.map_err(|error| failed(messages, error))?;
+        sent.map_err(|error| messages.stop(error))?;
         let sent = messages.sent(target) - before;
         messages.stand_for(target, updates.saturating_sub(sent));
         self.combined.updates += updates;
@@ -169,9 +168,4 @@ fn actives(active: &[u8]) -> (u64, f64) {
     let (parts, count) = places
         .fold((0, 0_usize), |(parts, count), (place, _)| (parts | part_of(place, all), count + 1));
     (parts, count as f64 / all.max(1) as f64)
-}
-
-/// The reason of a lane, where that is why messages could not be sent.
-pub(super) fn failed<L: TxLane>(messages: &mut Messages<L>, error: EngineError) -> Stop {
-    messages.failure().map_or_else(|| error.into(), Into::into)
 }

@@ -11,8 +11,10 @@ mod waiting;
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use welter_algorithms::PageRank;
+use welter_algorithms::bp::Potential;
 use welter_algorithms::pagerank::Dangling;
+use welter_algorithms::{PageRank, SumProduct, Triangles};
+use welter_engine::chunks::{ExtendedKernel, FoldKernel, IntersectKernel};
 use welter_model::edges::{EdgeList, Reading};
 use welter_progress::Progress;
 use welter_protocol::config::Route;
@@ -28,15 +30,34 @@ const MACHINES: usize = 3;
 const VERTICES: u32 = 60;
 
 fn job(transport: Transport, iterations: u32) -> Job {
-    let pairs = (0..600).map(|edge| [edge * 7 % VERTICES, edge * edge % VERTICES]).collect();
-    let edges = Arc::new(EdgeList::from_pairs(pairs));
     let program =
         PageRank::<f64>::new(VERTICES.into(), 0.85, iterations.into(), 0.0, Dangling::Spread);
-    let input =
-        move |me| -> Box<dyn Input> { Box::new(Share::new(edges.clone(), Reading::default(), me)) };
-    let settings = Settings { transport, sub_ranges: 2, ..Settings::default() };
     let kernel = FoldKernel::of(Arc::new(program));
+    job_of(kernel.into(), Reading::default(), transport)
+}
+
+fn job_of(kernel: MessageKernel, reading: Reading, transport: Transport) -> Job {
+    let pairs = (0..600).map(|edge| [edge * 7 % VERTICES, edge * edge % VERTICES]).collect();
+    let edges = Arc::new(EdgeList::from_pairs(pairs));
+    let input = move |me| -> Box<dyn Input> { Box::new(Share::new(edges.clone(), reading, me)) };
+    let settings = Settings { transport, sub_ranges: 2, ..Settings::default() };
     Job::new(kernel, VERTICES.into(), Arc::new(input), settings).unwrap()
+}
+
+/// Beliefs, with messages of edges.
+fn beliefs(transport: Transport, iterations: u32) -> Job {
+    let potential = Potential::<2>::coupled(0.6).unwrap();
+    let program = SumProduct::<2, 1>::new(potential, iterations.into(), 0.0).unwrap();
+    let both = Reading { undirected: true, ..Reading::default() };
+    job_of(ExtendedKernel::of(Arc::new(program)).into(), both, transport)
+}
+
+/// Triangles, whose rows travel in several rounds.
+fn triangles(transport: Transport) -> Job {
+    let both = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
+    let mut job = job_of(IntersectKernel::of(Arc::new(Triangles)).into(), both, transport);
+    job.settings.passing_vertices = 18;
+    job
 }
 
 /// How a run of these jobs ends.
@@ -98,4 +119,47 @@ fn a_bucket_that_is_folded_twice_is_found() {
             assert!(what.starts_with(&format!("iteration {iteration}: sub-range")), "{what}");
         }
     }
+}
+
+#[test]
+fn signals_and_rows_that_are_folded_twice_are_found() {
+    let ended_by = |make: fn(Transport) -> Job, refolded: u64, transport| {
+        let faults = Faults { refolded, ..Faults::default() };
+        ended(move || {
+            let mut job = make(transport);
+            job.settings.faults = Some(faults.clone());
+            job
+        })
+    };
+    let beliefs: fn(Transport) -> Job = |transport| beliefs(transport, 4);
+    let triangles: fn(Transport) -> Job = triangles;
+    // In an iteration of lanes more signals are subscribed to. Each sub-range has three vertices
+    // whose rows travel at a time, of at most twenty.
+    for (make, iterations, lanes_ahead) in [(beliefs, 4..5, 1), (triangles, 9..16, 0)] {
+        for transport in [Transport::Tcp, Transport::Udp, Transport::Shared] {
+            let finished = ended_by(make, 0, transport).unwrap();
+            let version = finished.manifest.version;
+            assert!(iterations.contains(&version), "{version} iterations");
+            assert_eq!(finished.decided.len(), 1 + version as usize);
+            for iteration in 1..4 {
+                let ended = ended_by(make, iteration + lanes_ahead, transport);
+                let Err(ClusterError::Failed(failure)) = ended else { panic!("it fails") };
+                assert_eq!((failure.why, failure.rank), (Exit::Broken, 0));
+                let what = &*failure.what;
+                assert!(what.starts_with(&format!("iteration {iteration}: sub-range")), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_without_room_end_the_run_with_the_budget() {
+    let ended = ended(|| {
+        let mut job = triangles(Transport::Tcp);
+        job.settings.grouped_bytes = 100;
+        job
+    });
+    let Err(ClusterError::Failed(failure)) = ended else { panic!("it fails") };
+    assert_eq!(failure.why, Exit::Budget);
+    assert!(failure.what.contains("--memory"), "{failure:?}");
 }

@@ -4,11 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::{Builder, Scope};
 
-use super::computing::{Answer, Order};
 use super::ending::Ending;
 use super::error::Stop;
 use super::seat::LOOK;
 use super::table::Table;
+use super::turns::{Answer, Order};
 use crate::program::panic_message;
 
 /// Ways to the threads and from them.

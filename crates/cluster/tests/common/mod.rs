@@ -2,28 +2,33 @@
 
 use std::sync::Arc;
 
-use bytemuck::pod_read_unaligned;
+use bytemuck::{cast_slice, pod_read_unaligned};
 use welter_algorithms::pagerank::Dangling;
-use welter_algorithms::{Bfs, Cdlp, LabelPropagation, LocalContraction, PageRank};
+use welter_algorithms::{Bfs, Cdlp, LabelPropagation, Lcc, LocalContraction, PageRank, Triangles};
 use welter_cluster::host::{Finished, run};
-use welter_cluster::send::{self, Transport};
+use welter_cluster::send::{self, MessageKernel, Transport};
 use welter_cluster::{
     BatchCounter, ClusterError, Host, MakeTask, Reach, RequestCounter, Run, Settings, Share, Task,
 };
-use welter_engine::chunks::{FoldKernel, Kernel};
-use welter_model::edges::{EdgeStream, Reading};
+use welter_engine::chunks::{ExtendedKernel, FoldKernel, IntersectKernel, Kernel};
+use welter_model::edges::{Duplicates, EdgeStream, Reading};
 use welter_model::group::Grouped;
+use welter_model::intersect::Intersect;
 use welter_model::program::Value;
 use welter_progress::Progress;
 use welter_protocol::config::{Edges, Route};
 use welter_protocol::random::Random;
 use welter_protocol::{Config, Rank};
 use welter_testing::graph::Graph;
-use welter_testing::interpreter::{Answer, interpret};
-use welter_testing::plain::components;
+use welter_testing::hashed::UnorderedHashes;
+use welter_testing::interpreter::{Answer, interpret, interpret_extended};
+use welter_testing::plain::{closed, components};
 use welter_testing::reading::read_as;
 use welter_testing::relative_error;
-use welter_worker::{ContractWorker, Input, KernelWorker, Partitioning};
+use welter_worker::{ContractWorker, Input, KernelWorker, Partitioning, TriangleWorker};
+
+/// Bytes of rows of a machine of the routes of chunks.
+const ROWS_BYTES: u64 = 1 << 20;
 
 /// Judges the bytes of all vertices after a number of iterations.
 type Judge = Box<dyn Fn(&[u8], u64)>;
@@ -100,7 +105,8 @@ fn run_of(settings: &Settings, cut: &Partitioning, words: &str) -> Run {
 /// Updates that a machine keeps in memory: more than one vertex of the graph gets.
 const KEPT_UPDATES: u64 = 1 << 10;
 
-/// PageRank, breadth-first search, communities, or components by `labels` or by `contraction`.
+/// PageRank, breadth-first search, communities, components by `labels` or by `contraction`, hashes
+/// of edges with states (`extended`), `triangles`, or clustering (`lcc`).
 pub(crate) fn job(
     name: &str,
     graph: &Graph,
@@ -132,6 +138,9 @@ pub(crate) fn job(
             fold(name, graph, both, (machines, exchange), LabelPropagation, judge)
         }
         "communities" => communities(KEPT_UPDATES, graph, machines, exchange),
+        "extended" => extended(graph, (machines, exchange)),
+        "triangles" => triangles(name, graph, (machines, exchange), Triangles),
+        "lcc" => triangles(name, graph, (machines, exchange), Lcc),
         _ => contraction(graph, machines, exchange.route()),
     }
 }
@@ -153,6 +162,80 @@ pub(crate) fn communities(
     Job { run: Run { config: Arc::new(config), ..job.run }, ..job }
 }
 
+/// A program whose edges have states: each edge hashes what both its ends say.
+fn extended(graph: &Graph, (machines, exchange): (usize, Exchange)) -> Job {
+    let program = UnorderedHashes(5);
+    let expected = interpret_extended(graph, &program);
+    let kernel = ExtendedKernel::of(Arc::new(program));
+    let of_chunks = Kernel::Extended(kernel.clone());
+    let mut settings =
+        settings(machines, graph, KernelWorker::vertex_bytes(&of_chunks), exchange.route());
+    settings.edges = Edges::Rewritten;
+    let cut = settings.cut().expect("a vertex fits");
+    let (edges, reading) = (Arc::new(graph.edge_list(97)), Reading::default());
+    let run = run_of(&settings, &cut, "extended");
+    let messages = messages(kernel, exchange, settings.vertices, (edges.clone(), reading));
+    let make = move |rank| -> Task {
+        if let Some(job) = &messages {
+            return job.clone().into();
+        }
+        let share = Share::new(edges.clone(), reading, (rank, machines));
+        let worker = KernelWorker::new(of_chunks.clone(), cut.clone(), 5, Box::new(share));
+        Task::Chunks(Box::new(worker.expect("numbers fit")))
+    };
+    let judge = move |bytes: &[u8], iterations| {
+        assert_eq!(iterations, expected.iterations);
+        assert!(bytes == expected.bits(), "other hashes than the interpreter's");
+    };
+    Job { run, make: Arc::new(make), judge: Box::new(judge) }
+}
+
+/// A program over triangles, of which a plain loop over pairs of neighbours is the judge.
+fn triangles<I: Intersect + Copy + Send + 'static>(
+    name: &str,
+    graph: &Graph,
+    (machines, exchange): (usize, Exchange),
+    program: I,
+) -> Job {
+    let value = |(neighbours, edges, pairs): (usize, usize, usize)| {
+        let closed = if I::DIRECTED { edges } else { pairs };
+        program.value(neighbours as u64, closed as u64)
+    };
+    let expected: Vec<I::Value> = closed(graph).into_iter().map(value).collect();
+    let expected = cast_slice::<I::Value, u8>(&expected).to_vec();
+    let kernel = IntersectKernel::of(Arc::new(program));
+    let vertex_bytes = TriangleWorker::vertex_bytes(&kernel);
+    let value_bytes = kernel.value_bytes();
+    let mut settings = settings(machines, graph, vertex_bytes, exchange.route());
+    settings.carries = true;
+    let cut = settings.cut().expect("a vertex fits");
+    let edges: Arc<dyn EdgeStream> = Arc::new(graph.edge_list(97));
+    let run = run_of(&settings, &cut, name);
+    // Chunks want each edge once, messages both ways.
+    let both = if I::DIRECTED {
+        Reading { duplicates: Duplicates::Directions, ..Reading::default() }
+    } else {
+        Reading { undirected: true, ..Reading::default() }
+    };
+    let messages = messages(kernel.clone(), exchange, settings.vertices, (edges.clone(), both));
+    let make = move |rank| -> Task {
+        if let Some(job) = &messages {
+            return job.clone().into();
+        }
+        let share = Share::new(edges.clone(), Reading::default(), (rank, machines));
+        let of = (5, ROWS_BYTES);
+        let worker = TriangleWorker::new(kernel.clone(), cut.clone(), of, Box::new(share));
+        Task::Chunks(Box::new(worker.expect("rows travel")))
+    };
+    let judge = move |bytes: &[u8], _| {
+        let vertices = bytes.chunks_exact(vertex_bytes as usize);
+        let values: Vec<u8> =
+            vertices.flat_map(|vertex| &vertex[vertex.len() - value_bytes..]).copied().collect();
+        assert!(values == expected, "other triangles than those of a plain loop");
+    };
+    Job { run, make: Arc::new(make), judge: Box::new(judge) }
+}
+
 fn fold<P: welter_model::program::Program + Send + 'static>(
     name: &str,
     graph: &Graph,
@@ -161,14 +244,15 @@ fn fold<P: welter_model::program::Program + Send + 'static>(
     program: P,
     judge: impl Fn(Vec<f64>, u64) + 'static,
 ) -> Job {
-    let kernel = Kernel::Fold(FoldKernel::of(Arc::new(program)));
+    let folded = FoldKernel::of(Arc::new(program));
+    let kernel = Kernel::Fold(folded.clone());
     let width = kernel.shape().value;
     let vertex_bytes = KernelWorker::vertex_bytes(&kernel);
     let settings = settings(machines, graph, vertex_bytes, exchange.route());
     let cut = settings.cut().expect("a vertex fits");
     let edges = Arc::new(graph.edge_list(97));
     let run = run_of(&settings, &cut, name);
-    let messages = messages(&kernel, exchange, settings.vertices, (edges.clone(), reading));
+    let messages = messages(folded, exchange, settings.vertices, (edges.clone(), reading));
     let make = move |rank| -> Task {
         if let Some(job) = &messages {
             return job.clone().into();
@@ -186,26 +270,26 @@ fn fold<P: welter_model::program::Program + Send + 'static>(
     Job { run, make: Arc::new(make), judge: Box::new(judge) }
 }
 
-/// The job of machines that send messages.
+/// The job of machines that send messages. Those with one sub-range have no edges in memory, and
+/// few rows travel at a time.
 fn messages(
-    kernel: &Kernel,
+    kernel: impl Into<MessageKernel>,
     exchange: Exchange,
     vertices: u64,
     (edges, reading): (Arc<dyn EdgeStream>, Reading),
 ) -> Option<send::Job> {
-    let (Kernel::Fold(kernel), Exchange::Messages(transport, sub_ranges)) = (kernel, exchange)
-    else {
-        return None;
-    };
+    let Exchange::Messages(transport, sub_ranges) = exchange else { return None };
     let settings = send::Settings {
         transport,
         sub_ranges,
         chunk_edges: 200,
         chunk_vertices: 40,
+        edge_bytes: if sub_ranges == 1 { 0 } else { u64::MAX },
+        passing_vertices: 60,
         ..send::Settings::default()
     };
     let input = move |me| Box::new(Share::new(edges.clone(), reading, me)) as Box<dyn Input>;
-    send::Job::new(kernel.clone(), vertices, Arc::new(input), settings).ok()
+    send::Job::new(kernel, vertices, Arc::new(input), settings).ok()
 }
 
 fn contraction(graph: &Graph, machines: usize, route: Route) -> Job {

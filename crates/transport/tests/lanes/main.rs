@@ -185,6 +185,22 @@ fn sources_of_own_threads_are_none_of_other_machines() {
     }
 }
 
+#[test]
+fn heads_tell_threads_of_a_machine_from_those_of_others() {
+    let layout = Layout::DATAGRAM;
+    let mut receiver = SharedRx::default();
+    let senders = [(0, 0), (0, 1), (1, 0)].map(|here| {
+        let mut sender = SharedTx::of(here);
+        let file = sender.create(3, layout).unwrap().try_clone_to_owned().unwrap();
+        receiver.open(file, 3, layout).unwrap();
+        sender
+    });
+    let others = sources((Vec::from(senders), vec![receiver]));
+    let own = sources(memory_lanes(2, 1, 4, layout));
+    assert_eq!((others.len(), own.len()), (3, 2));
+    assert!(own.is_disjoint(&others), "{own:?} {others:?}");
+}
+
 /// Runs PageRank on as many machines as there are lanes, all in this process.
 fn pagerank<T, R>((senders, receivers): (Vec<T>, Vec<R>))
 where

@@ -21,27 +21,43 @@ use crate::other;
 
 /// Bytes of memory for each key that there is room for: two keys as they come, and entries of rows
 /// that pass and of rows that are kept.
-pub(crate) const KEY_BYTES: u64 = 2 * 8 + 2 * 4;
+pub const KEY_BYTES: u64 = 2 * 8 + 2 * 4;
 
 /// Vertices that entries can name.
 pub(crate) const VERTICES_MOST: u64 = 1 << 31;
 
 /// Keys of rows, each once but for those that came lately.
+///
+/// ```
+/// use welter_worker::Keys;
+///
+/// let mut keys = Keys::default();
+/// keys.begin(9);
+/// // Vertex 0 has 3 above it, to which edges lead both ways, and 1.
+/// [7, 2, 6, 7].into_iter().try_for_each(|entry| keys.push(0, entry))?;
+/// keys.compact()?;
+/// let rows = keys.rows(0..2);
+/// assert_eq!((rows.of(0), rows.of(1)), (&[2, 7][..], &[][..]));
+/// # Ok::<(), welter_engine::EngineError>(())
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct Keys {
+pub struct Keys {
     keys: Vec<u64>,
     room: usize,
 }
 
 impl Keys {
     /// Begins anew, with room for `room` keys.
-    pub(crate) fn begin(&mut self, room: u64) {
+    pub fn begin(&mut self, room: u64) {
         self.keys.clear();
         self.room = usize::try_from(room).unwrap_or(usize::MAX);
     }
 
     /// Keeps an entry of a vertex.
-    pub(crate) fn push(&mut self, vertex: u32, entry: u32) -> Result<(), EngineError> {
+    ///
+    /// # Errors
+    /// When there are more keys than there is room for.
+    pub fn push(&mut self, vertex: u32, entry: u32) -> Result<(), EngineError> {
         let most = self.room.saturating_mul(2).max(2);
         if self.keys.len() >= most {
             self.compact()?;
@@ -54,7 +70,10 @@ impl Keys {
     }
 
     /// Sorts the keys, and keeps each once.
-    pub(crate) fn compact(&mut self) -> Result<(), EngineError> {
+    ///
+    /// # Errors
+    /// When there are more of them than there is room for.
+    pub fn compact(&mut self) -> Result<(), EngineError> {
         self.keys.sort_unstable();
         self.keys.dedup();
         if self.keys.len() <= self.room {
@@ -69,7 +88,7 @@ impl Keys {
     }
 
     /// Rows of a range of vertices, of keys that were compacted.
-    pub(crate) fn rows(&self, range: Range<u64>) -> Rows {
+    pub fn rows(&self, range: Range<u64>) -> Rows {
         let place = |vertex| self.keys.partition_point(|key| key >> 32 < vertex);
         let keys = &self.keys[place(range.start)..place(range.end)];
         let mut rows = Rows::begin(range.clone());
@@ -95,7 +114,7 @@ impl Keys {
 
 /// Rows of consecutive vertices of a partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rows {
+pub struct Rows {
     first: u64,
     ends: Vec<usize>,
     entries: Vec<u32>,
@@ -112,10 +131,26 @@ impl Rows {
     }
 
     /// The row of a vertex, which must be one of these.
-    pub(crate) fn of(&self, vertex: u64) -> &[u32] {
+    ///
+    /// # Panics
+    /// When it is not.
+    pub fn of(&self, vertex: u64) -> &[u32] {
+        &self.entries[self.places(vertex)]
+    }
+
+    /// Places of the row of a vertex among the entries of all.
+    ///
+    /// # Panics
+    /// As [`Self::of`].
+    pub fn places(&self, vertex: u64) -> Range<usize> {
         let place = (vertex - self.first) as usize;
         let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.entries[start..self.ends[place]]
+        start..self.ends[place]
+    }
+
+    /// Entries of all rows, in the order of their vertices.
+    pub fn entries(&self) -> &[u32] {
+        &self.entries
     }
 
     /// Appends those of some vertices to the bytes of their chunk.

@@ -77,10 +77,18 @@ impl Host for Killer {
 
 /// A run in which machines are lost so, which makes a checkpoint as often as it can.
 fn survived(transport: Transport, kills: &[(Rank, u32, bool)]) -> (Finished, Vec<u32>) {
+    survived_by(move || job(transport, ITERATIONS), kills)
+}
+
+/// As [`survived`], of these jobs.
+fn survived_by(
+    make: impl Fn() -> Job + Send + 'static,
+    kills: &[(Rank, u32, bool)],
+) -> (Finished, Vec<u32>) {
     let directory = TempDir::new().unwrap();
     let it = run_of(MACHINES);
     let task = move |_| {
-        let mut job = job(transport, ITERATIONS);
+        let mut job = make();
         job.settings.checkpoint_every = Duration::ZERO;
         Ok(Task::from(job))
     };
@@ -133,4 +141,20 @@ fn a_machine_that_is_lost_often_ends_no_run_that_comes_further() {
 fn a_machine_that_is_lost_with_its_files_begins_the_run_anew() {
     let (finished, began) = survived(Transport::Tcp, &[(1, 40, true)]);
     assert_eq!((finished.restarts, began), (1, vec![0]));
+}
+
+#[test]
+fn programs_that_do_not_fold_begin_anew_when_a_machine_is_lost() {
+    let value = |bytes: &[u8]| f64::from_ne_bytes(bytes[..8].try_into().unwrap());
+    let beliefs = || beliefs(Transport::Tcp, ITERATIONS);
+    let (expected, began) = survived_by(beliefs, &[]);
+    assert_eq!((expected.restarts, began), (0, vec![]));
+    let (finished, began) = survived_by(beliefs, &[(1, 40, false)]);
+    assert_eq!((finished.restarts, began), (1, vec![0]));
+    let (found, right) = (finished.vertices(), expected.vertices());
+    assert!(found.len() == right.len() && found.len() >= 8 * VERTICES as usize);
+    for (found, right) in found.chunks_exact(8).zip(right.chunks_exact(8)) {
+        let [found, right] = [found, right].map(value);
+        assert!((found - right).abs() < 1e-5, "{found} for {right}");
+    }
 }

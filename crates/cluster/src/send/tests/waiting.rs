@@ -11,13 +11,14 @@ use super::*;
 use crate::disk::folder::Folder;
 use crate::send::calls::CallsUnderWay;
 use crate::send::checkpoint::Checkpoints;
-use crate::send::computing::{Answer, Channels, Computing};
-use crate::send::edges::{Gathering, Room, record_bytes};
+use crate::send::computing::Computing;
+use crate::send::edges::{Gathering, OwnedEnd, Room, record_bytes};
 use crate::send::error::Stop;
 use crate::send::folding::Folding;
 use crate::send::messages::Messages;
 use crate::send::scattering::Scattering;
 use crate::send::threads::{Threads, spawn};
+use crate::send::turns::{Answer, Channels, Turns};
 
 /// A lane that finds out, when it is polled, that its other end acknowledges nothing any more.
 struct Cut {
@@ -52,6 +53,7 @@ fn a_thread_that_waits_for_an_order_finds_out_that_its_lane_was_cut() {
     let folder = Arc::new(Folder::open(directory.path(), None).unwrap());
     let checkpoints = Checkpoints::new(folder, 1, CallsUnderWay::default()).unwrap();
     let Job { kernel, input, vertices, settings, .. } = job(Transport::Tcp, 9);
+    let MessageKernel::Fold(kernel) = kernel else { panic!("it folds") };
     let cut = Arc::new(Partitions::fitting(1, vertices, 1, vertices).unwrap());
     let (mut lanes, mut sinks) = memory_lanes(1, 1, 4, Layout::WHOLE);
     let is_cut = Arc::new(AtomicBool::new(false));
@@ -63,14 +65,14 @@ fn a_thread_that_waits_for_an_order_finds_out_that_its_lane_was_cut() {
     };
     let ((whole, is_whole), (empty, is_empty), (order, orders)) = (channel(), channel(), channel());
     let directory = checkpoints.directory().clone();
-    let room = Room { chunk_edges: 99, memory_bytes: u64::MAX, directory };
+    let room = Room { chunk_edges: 99, memory_bytes: u64::MAX, state_bytes: 0, directory };
     let edge_bytes = record_bytes(false);
     let folding = Folding {
         lanes: sinks.remove(0),
-        kernel: kernel.clone(),
         sources: 1,
-        edges: Gathering::new(cut.clone(), 0, (false, room)),
+        edges: Gathering::new(cut.clone(), (0, OwnedEnd::Source), (false, room)),
         edge_bytes,
+        message_bytes_max: 64,
         empty: is_empty,
         whole,
         is_over: is_over.clone(),
@@ -81,12 +83,11 @@ fn a_thread_that_waits_for_an_order_finds_out_that_its_lane_was_cut() {
     let send = (settings.combine, settings.transport);
     let scattering = Scattering::new(kernel.clone(), (cut.clone(), 0), send);
     let own = (scattering, checkpoints, u64::MAX);
-    let computing = Computing::new(kernel, (cut, (0, 0)), messages, ways, own);
+    let computing = Computing::new(kernel, Turns::new((cut, (0, 0)), messages, ways), own);
     std::thread::scope(|scope| {
         spawn(scope, "accumulator", &failed, move || folding.run()).unwrap();
         let share = input((0, 1));
-        spawn(scope, "computation", &failed, move || computing.run(share, (edge_bytes, None)))
-            .unwrap();
+        spawn(scope, "computation", &failed, move || computing.run(share, None)).unwrap();
         let threads = Threads { orders: vec![order], answers };
         let first = threads.answers.recv_timeout(Duration::from_mins(1));
         assert!(matches!(first, Ok(Answer::Turn(_))), "edges have arrived");
