@@ -238,7 +238,8 @@ impl Member {
             let peer = (self.me + step) % self.members;
             self.say(peer as u32, &std::mem::take(&mut pieces[peer]))?;
         }
-        for peer in (0..self.members).filter(|peer| *peer != self.me) {
+        let me = self.me;
+        for peer in (0..self.members).filter(|peer| *peer != me) {
             found[peer] = loop {
                 match self.whole[peer].pop_front() {
                     Some(message) => break message,

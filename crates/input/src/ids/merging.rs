@@ -335,12 +335,12 @@ mod tests {
             let found = each(members, |member| {
                 let me = member.me();
                 let own = lists.get(me).cloned().unwrap_or_default();
-                let merged = merged(&own, request, member).unwrap();
+                let by_number = merged(&own, request, member).unwrap();
                 let mut own_names: Vec<String> = own.iter().map(name).collect();
                 own_names.sort_unstable();
                 let list: Names = own_names.iter().map(|name| &name[..]).collect();
                 let by_name = merged(&list, request, member).unwrap();
-                (own, merged, own_names, by_name)
+                (own, by_number, own_names, by_name)
             });
             for (member, (own, merged, own_names, by_name)) in found.iter().enumerate() {
                 prop_assert_eq!(merged.count, all.len() as u64);

@@ -180,7 +180,7 @@ impl UpdateBins {
 ///
 /// # Errors
 /// When words are not rows, or not as many as the chunk says, of vertices below `vertices`.
-pub(crate) fn each_row(
+pub fn each_row(
     (words, rows): (&[u32], u64),
     vertices: u64,
     mut show: impl FnMut(u32, &[u32]) -> Result<(), EngineError>,
