@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use welter_protocol::planted::ARE_PLANTED;
+use welter_protocol::planted::{ARE_PLANTED, Bug};
 use welter_sim::campaign::{CampaignTotals, RELEASE, run};
 use welter_sim::hunt::find;
 use welter_sim::planted::BUGS;
@@ -33,8 +33,8 @@ usage: cargo xtask sim [OPTION...]
                 this algorithm, route (fold, spill) or number of machines alone
   --bug B       with this bug; --unaudited: without the protocol's own audits, and assertions that
                 would find it
-  --planted N   looks for each planted bug in N seeds, with audits and by checkers alone, and
-                fails if one is not found
+  --planted N   looks for each planted bug, or that of --bug alone, in N seeds, with audits and
+                by checkers alone, and fails if one is not found
 ";
 
 fn main() -> ExitCode {
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         return one(seed, has("--trace"), &overrides);
     }
     if let Some(seeds) = value("--planted") {
-        return planted(seeds);
+        return planted(seeds, overrides.bug);
     }
     let of_release = has("--campaign");
     let usual = if of_release { RELEASE } else { 1000 };
@@ -160,9 +160,10 @@ fn one(seed: u64, traced: bool, overrides: &Overrides) -> ExitCode {
     }
 }
 
-fn planted(seeds: u64) -> ExitCode {
+/// Looks for each planted bug, or for the only one that is wanted.
+fn planted(seeds: u64, only: Option<Bug>) -> ExitCode {
     let mut all = true;
-    for bug in BUGS {
+    for bug in BUGS.into_iter().filter(|bug| only.is_none_or(|one| one == *bug)) {
         for unaudited in [false, true] {
             let name = format!("{bug:?}{}", if unaudited { ", by checkers" } else { "" });
             if let Some((seed, failure)) = find(bug, unaudited, 0..seeds) {

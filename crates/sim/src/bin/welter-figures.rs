@@ -18,9 +18,10 @@ use welter_sim::figures::{
 const USAGE: &str = "\
 usage: cargo xtask experiment chaos [OPTION...]
 
-  --figure N    these figures alone (5 to 19, 9.3, 1: Table 1, or W1 to W5: beyond the paper;
+  --figure N    these figures alone (5 to 19, 9.3, 1: Table 1, or W1 to W6: beyond the paper;
                 several are separated by commas); else all of them
-  --shrink S    on graphs whose scale is less by S than the paper's (4); 0 takes hours
+  --shrink S    on graphs whose scale is less by S than the paper's (4; 9.3, 12 and W1: by 4
+                more); 0, the paper's own, takes hours, and gigabytes of memory
   --machines M  on at most M machines, a power of two (32)
   --threads T   on T threads (2)
   --page P      writes each figure, as soon as it is made, into this page (Markdown), in the place

@@ -22,6 +22,8 @@ pub struct Algorithm {
     pub vertex_bytes: u64,
     /// Bytes of an update, without the id of its target.
     pub update_bytes: u64,
+    /// Whether first values look at degrees.
+    pub degrees: bool,
     /// Updates of a million edges, by iteration.
     pub updates: &'static [u32],
 }
@@ -36,6 +38,7 @@ pub const BFS: Algorithm = Algorithm {
     both: false,
     vertex_bytes: 4,
     update_bytes: 1,
+    degrees: false,
     updates: &[2_379, 568_755, 415_475, 5_005, 30, 0],
 };
 
@@ -46,6 +49,7 @@ pub const WCC: Algorithm = Algorithm {
     both: true,
     vertex_bytes: 4,
     update_bytes: 4,
+    degrees: false,
     updates: &[1_000_000, 995_231, 323_963, 1_664, 5, 0],
 };
 
@@ -56,6 +60,7 @@ pub const MCST: Algorithm = Algorithm {
     both: true,
     vertex_bytes: 48,
     update_bytes: 24,
+    degrees: false,
     updates: &[
         1_000_000, 1_000_000, 2_381, 1_000_000, 179_033, 353_885, 250_808, 132_826, 59_734, 24_618,
         9_930, 4_742, 3_106, 2_652, 2_453, 2_398, 2_384, 2_381, 2_381, 1_000_000,
@@ -69,6 +74,7 @@ pub const MIS: Algorithm = Algorithm {
     both: true,
     vertex_bytes: 8,
     update_bytes: 8,
+    degrees: false,
     updates: &[
         1_000_000, 1_000_000, 134_109, 134_109, 28_672, 28_672, 3_964, 3_964, 350, 350, 24, 24, 1,
         1, 0,
@@ -82,6 +88,7 @@ pub const SSSP: Algorithm = Algorithm {
     both: false,
     vertex_bytes: 4,
     update_bytes: 4,
+    degrees: false,
     updates: &[
         2_379, 568_755, 940_950, 837_461, 688_373, 535_554, 398_049, 283_862, 188_243, 117_591,
         69_664, 39_965, 22_523, 11_938, 5_946, 2_865, 1_259, 496, 176, 53, 7, 0,
@@ -95,6 +102,7 @@ pub const PR: Algorithm = Algorithm {
     both: false,
     vertex_bytes: 8,
     update_bytes: 4,
+    degrees: true,
     updates: &[1_000_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000],
 };
 
@@ -105,6 +113,7 @@ pub const SCC: Algorithm = Algorithm {
     both: true,
     vertex_bytes: 20,
     update_bytes: 4,
+    degrees: false,
     updates: &[
         508_484, 508_484, 508_484, 508_484, 508_484, 508_484, 508_484, 774, 285_506, 501_492,
         504_094, 504_111, 504_111, 504_111, 26, 26, 26, 26, 4_359, 4_359, 0, 0, 0, 14, 14, 0, 0, 0,
@@ -119,6 +128,7 @@ pub const COND: Algorithm = Algorithm {
     both: false,
     vertex_bytes: 8,
     update_bytes: 8,
+    degrees: false,
     updates: &[1_000_000],
 };
 
@@ -129,6 +139,7 @@ pub const SPMV: Algorithm = Algorithm {
     both: false,
     vertex_bytes: 4,
     update_bytes: 4,
+    degrees: false,
     updates: &[1_000_000],
 };
 
@@ -139,5 +150,6 @@ pub const BP: Algorithm = Algorithm {
     both: false,
     vertex_bytes: 32,
     update_bytes: 16,
+    degrees: false,
     updates: &[1_000_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000],
 };

@@ -38,6 +38,7 @@ const CD: Algorithm = Algorithm {
     both: true,
     vertex_bytes: 4,
     update_bytes: 4,
+    degrees: false,
     updates: &[1_000_000; 10],
 };
 

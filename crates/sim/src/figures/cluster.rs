@@ -41,9 +41,9 @@ const CHUNK_BYTES: u64 = 4 << 20;
 const MEMORY_BYTES: u64 = 32 << 30;
 /// Of these what bins may take while edges are read, when nothing else is there.
 const BINS_BYTES: u64 = MEMORY_BYTES / 2;
-/// Bytes that a machine tells of the degree of each vertex. Machines have a byte, of programs that
-/// look at degrees alone (decision 131); that is newer than the figures.
-const DEGREE_BYTES: u64 = 4;
+/// Bytes that a machine tells of the degree of each vertex, of programs that look at them (decision
+/// 131), but for eight more of each vertex of 256 edges and more, which are few.
+const DEGREE_BYTES: u64 = 1;
 /// Virtual nanoseconds of a second.
 const SECOND: Time = 1000 * MILLIS;
 
@@ -121,6 +121,8 @@ pub struct Setting {
     pub layout: Layout,
     /// Whether updates are combined in the buffers of chunks.
     pub combines: bool,
+    /// Partitions of a machine at least: 1, as the paper has it, is as many as memory asks for.
+    pub parts: u64,
 }
 
 impl Setting {
@@ -140,6 +142,7 @@ impl Setting {
             shrink: 0,
             layout: Layout::Chaos,
             combines: false,
+            parts: 1,
         }
     }
 
@@ -210,7 +213,7 @@ impl Setting {
 
     /// How it is cut: vertices without edges left out, where the layout does so.
     fn cut(&self) -> Partitioning {
-        let Self { algorithm, machines, grain, layout, shrink, .. } = *self;
+        let Self { algorithm, machines, grain, layout, shrink, parts, .. } = *self;
         let vertices = if layout < Layout::Dense {
             self.vertices
         } else {
@@ -223,7 +226,10 @@ impl Setting {
             (Route::Fold, algorithm.vertex_bytes + algorithm.update_bytes, MEMORY_BYTES / 3)
         };
         let (vertices, memory) = (vertices / grain, memory >> shrink);
-        let partitions = Partitions::fitting(machines, vertices, set_bytes * grain, memory);
+        // Sets of as many partitions as are wanted, where memory asks for no smaller ones.
+        let widest = vertices.div_ceil(machines as u64 * parts).max(1);
+        let most = memory.min(widest * set_bytes * grain);
+        let partitions = Partitions::fitting(machines, vertices, set_bytes * grain, most);
         let Some(mut partitions) = partitions else { unreachable!("a record of the model fits") };
         if layout >= Layout::Weighed {
             let weights = weights(vertices, self.edges() / grain, self.spread());
@@ -255,7 +261,7 @@ impl Setting {
             edges: self.stored(),
             updates: size(update),
             accumulators: size(algorithm.update_bytes),
-            degree_bytes: DEGREE_BYTES,
+            degree_bytes: if algorithm.degrees { DEGREE_BYTES } else { 0 },
             iterations: algorithm.updates.iter().map(parts).collect(),
         });
         let job = SizedJob {

@@ -7,19 +7,20 @@ use super::cluster::{Setting, Storage, run};
 use super::extent::Extent;
 use super::plot::{Claim, Figure, Series};
 
-/// By how many powers of two graphs are smaller, besides those of the extent.
+/// By how many powers of two graphs are smaller, besides those of the extent, but where that has
+/// the paper's scale: a run of which takes gigabytes.
 const SMALLER: u32 = 4;
 
 /// A graph of the paper's largest scales.
 fn setting(algorithm: &'static Algorithm, scale: u32, extent: Extent) -> Setting {
-    let shrink = extent.shrink + SMALLER;
+    let shrink = extent.smaller(SMALLER);
     let rmat = Setting::rmat(algorithm, scale - shrink, extent.most);
     Setting { storage: Storage::HDD, wide: true, shrink, ..rmat }
 }
 
 /// The capacity run.
 pub(super) fn capacity(extent: Extent) -> Vec<Figure> {
-    let times = f64::from(1 << (extent.shrink + SMALLER));
+    let times = f64::from(1 << extent.smaller(SMALLER));
     let row = |algorithm: &'static Algorithm, paper, claims: [f64; 3]| {
         let run = setting(algorithm, 36, extent).run();
         let hours = times * run.seconds / 3600.0;
@@ -40,7 +41,8 @@ pub(super) fn capacity(extent: Extent) -> Vec<Figure> {
         ],
         paper: "BFS in a little over 9 hours with 214 TB of transfers, five iterations of PageRank \
                 in 19 hours with 395 TB, 7 GB/s.",
-        notes: "Times and bytes are those of a smaller graph, times as many as it is smaller. \
+        notes: "Times and bytes are those of a smaller graph, times as many as it is smaller (with \
+                `--shrink 0` it is the whole one). \
                 The search has 6 iterations, as on R-MAT 22; from its bytes the paper's had \
                 some more. PageRank has fewer bytes, for an update is an id of 8 bytes and a \
                 number of 4, and the paper's must have been larger. 64 disks that give 200 \

@@ -57,7 +57,7 @@ const TRILLION: u32 = 36;
 pub(super) fn trillion(extent: Extent) -> Vec<Figure> {
     let row = |(layout, name): (Layout, &'static str)| {
         // Cells are many, and their last chunks part full: few enough of these at full size alone.
-        let shrink = if layout < Layout::Fold { extent.shrink + 4 } else { extent.shrink };
+        let shrink = if layout < Layout::Fold { extent.smaller(4) } else { extent.shrink };
         let [seconds, bytes] = iteration(|algorithm| Setting {
             storage: MEASURED,
             wide: true,

@@ -4,8 +4,8 @@
 //! paper says, and where ours differ and why. A test runs the smallest one of each and asserts its
 //! claim.
 //!
-//! W1 to W5 continue from there: welter's own layout, more machines, larger graphs, updates that
-//! are combined.
+//! W1 to W6 continue from there: welter's own layout, more machines, larger graphs, updates that
+//! are combined, smaller partitions.
 //!
 //! Figures of `BlitzG` ([`blitzg`]) are made of measurements, by another model ([`sending`]).
 //!
@@ -42,7 +42,7 @@ pub use self::plot::{Claim, Figure, Series};
 pub type Maker = fn(Extent) -> Vec<Figure>;
 
 /// All figures, with the numbers that each function makes.
-pub const FIGURES: [(&[&str], Maker); 18] = [
+pub const FIGURES: [(&[&str], Maker); 19] = [
     (&["5"], policies::busy),
     (&["1", "6", "13", "16", "19"], weak::figures),
     // A graph of one size has few chunks on many machines: none smaller than the paper's.
@@ -62,4 +62,5 @@ pub const FIGURES: [(&[&str], Maker); 18] = [
     (&["W3"], layouts::thousand),
     (&["W4"], sizes::larger),
     (&["W5"], layouts::combining),
+    (&["W6"], sizes::divided),
 ];

@@ -63,11 +63,11 @@ same numbers. The command stands below each title; `cargo xtask experiment chaos
 docs/experiments/chaos.md` makes all of them. The protocol is the one of `crates/protocol`; jobs \
 have sizes and times but no contents. Graphs are of a scale less than the paper's by what \
 `--shrink` says (Figures 7 and 18: as the paper's; Section 9.3, Figure 12 and W1 before signals \
-are fetched: less by 4 more; W3: as it says), chunks are of 4 MiB as there, so there are fewer of \
-them. The cluster, and what is assumed of it, is `crates/sim/src/figures/cluster.rs`; the \
-algorithms, with updates by iteration as welter's programs make them on R-MAT 22, are \
-`algorithms.rs` beside it. No constant was fitted to a result; time of a grid partitioner for an \
-edge (Figure 19) was measured.
+are fetched: less by 4 more, but with 0; W3 and W6: as they say), chunks are of 4 MiB as there, so \
+there are fewer of them. The cluster, and what is assumed of it, is \
+`crates/sim/src/figures/cluster.rs`; the algorithms, with updates by iteration as welter's \
+programs make them on R-MAT 22, are `algorithms.rs` beside it. No constant was fitted to a \
+result; time of a grid partitioner for an edge (Figure 19) was measured.
 
 The text of the paper gives few numbers of its figures; these stand in the last column, and as \
 rings in the charts. No number was read from a chart of the paper. Ours that are within 15 % of \

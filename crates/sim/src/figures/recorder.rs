@@ -23,13 +23,16 @@ use welter_testing::reading::read_as;
 
 use crate::phases::Colours;
 
-/// Updates of a million edges in each iteration, and the bytes of a value and of an update.
+/// Updates of a million edges in each iteration, the bytes of a value and of an update, and whether
+/// degrees are looked at.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// Name of the algorithm in Table 1 of the paper.
     pub name: &'static str,
     /// Bytes of a value, and of an update.
     pub bytes: [usize; 2],
+    /// Whether first values look at degrees.
+    pub degrees: bool,
     /// Updates of a million edges, by iteration.
     pub updates: Vec<u32>,
 }
@@ -103,7 +106,7 @@ fn count<P: Program>(name: &'static str, graph: &Graph, program: &P) -> Recorded
         updates.push((1_000_000 * made as u64 / graph.pairs.len().max(1) as u64) as u32);
     }
     let bytes = [size_of::<P::Value>(), size_of::<P::Update>()];
-    Recorded { name, bytes, updates }
+    Recorded { name, bytes, degrees: P::DEGREES, updates }
 }
 
 /// All ten algorithms of the paper's Table 1 on one graph.

@@ -1,4 +1,5 @@
-//! Beyond the paper: how much of what is lost on many machines is lost on small graphs alone.
+//! Beyond the paper: how much of what is lost on many machines is lost on small graphs alone, and
+//! how much with large partitions.
 
 use std::sync::Arc;
 
@@ -11,6 +12,9 @@ use super::plot::{Figure, Series};
 
 /// Graphs of a scale more each, up to this many.
 const STEPS: u32 = 4;
+
+/// Partitions of a machine.
+const PARTS: [u64; 3] = [1, 2, 4];
 
 /// Graphs that are larger and larger on the most machines.
 pub(super) fn larger(extent: Extent) -> Vec<Figure> {
@@ -53,5 +57,49 @@ pub(super) fn larger(extent: Extent) -> Vec<Figure> {
                 idle for 7 to 12 % of the time, because help pays for itself only if more is \
                 left than copies of vertex sets cost. Disks of engines that wait serve those \
                 that work, so disks rest less than engines.",
+    }]
+}
+
+/// Vertex sets that are smaller because a machine has several, disks filled evenly.
+pub(super) fn divided(extent: Extent) -> Vec<Figure> {
+    let extent = Extent { shrink: extent.shrink.saturating_sub(2), ..extent };
+    let rows = |algorithm: &'static Algorithm| {
+        let of = |parts: u64| {
+            let setting = Setting { parts, ..Setting::weak(algorithm, extent, extent.most) };
+            let mut schedule = setting.schedule();
+            Arc::make_mut(&mut schedule.config).placement = Placement::Even;
+            let run = run(&schedule);
+            let shares = [
+                run.share(|times| times.idle),
+                run.share(|times| times.copying + times.merging),
+                run.rate() / setting.bandwidth(),
+            ];
+            (run.seconds, shares)
+        };
+        let found = PARTS.map(of);
+        let times = found.map(|(seconds, _)| 100.0 * seconds / found[0].0);
+        let share = |place: usize| found.map(|(_, shares)| 100.0 * shares[place]);
+        let row = |name: &str, values: [f64; PARTS.len()]| {
+            Series::new(format!("{}, {name}", algorithm.name), values.into())
+        };
+        [
+            row("time", times),
+            row("engines idle", share(0)),
+            row("copying and merging", share(1)),
+            row("disks in use", share(2)),
+        ]
+    };
+    vec![Figure {
+        number: "W6",
+        title: "Partitions of a machine at the most machines: %, of time by that with one",
+        axis: "partitions of a machine",
+        ticks: PARTS.map(|parts| parts.to_string()).into(),
+        series: [&BFS, &PR].into_iter().flat_map(rows).collect(),
+        paper: "The smallest multiple of the machines whose vertex sets fit into memory: here one.",
+        notes: "Help is declined where less is left than h (h + 1) vertex sets, with h engines at \
+                work, so what engines wait for at the ends of phases grows with these sets, and so \
+                does what stealers copy. Smaller ones have bins and round trips of their own. \
+                Graphs are of a scale more by 2 than in other figures, where that is not the \
+                paper's.",
     }]
 }

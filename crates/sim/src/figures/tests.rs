@@ -29,6 +29,7 @@ fn tables_of_updates_are_those_of_the_programs() {
         let algorithm = found.expect("the paper has it");
         let bytes = [algorithm.vertex_bytes, algorithm.update_bytes].map(|bytes| bytes as usize);
         assert_eq!(bytes, recorded.bytes, "{}", recorded.name);
+        assert_eq!(algorithm.degrees, recorded.degrees, "{}", recorded.name);
         let [few, more] = {
             let mut counts = [algorithm.updates.len(), recorded.updates.len()];
             counts.sort_unstable();
@@ -147,6 +148,17 @@ fn disks_are_busier_on_larger_graphs_and_if_filled_evenly() {
         let grows = random.windows(2).all(|pair| pair[1] > pair[0] - 0.5);
         assert!(grows && random[4] > random[0] + 3.0, "{}", figure.markdown());
         assert!(random.iter().zip(even).all(|(random, even)| even > random), "{}", figure.csv());
+    }
+}
+
+#[test]
+fn smaller_partitions_take_about_as_long() {
+    let figure = figure("W6");
+    for algorithm in ["BFS", "PR"] {
+        let of = |name: &str| &figure.of(&format!("{algorithm}, {name}")).values;
+        let (times, disks) = (of("time"), of("disks in use"));
+        assert!(times.iter().all(|time| (80.0..115.0).contains(time)), "{}", figure.markdown());
+        assert!(disks.iter().all(|share| (80.0..=100.0).contains(share)), "{}", figure.markdown());
     }
 }
 

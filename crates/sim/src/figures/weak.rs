@@ -136,11 +136,10 @@ fn bandwidth(extent: Extent, all: &Runs) -> Figure {
         ticks: extent.ticks(),
         series,
         paper: "Linear in the machines, and within 3 % of what disks can do.",
-        notes: "Linear as well, but not within 3 % of the disks: 10 % are missing on 32 \
-                machines, most of them because disks that were drawn are not equally full. On \
-                larger graphs, and where disks are filled evenly, 3.5 % are (decision 110); \
-                these are the ends of gathers, where accumulators come together, and the \
-                degrees that are told at the end of the ingest.",
+        notes: "Linear as well, but not within 3 % of the disks on graphs as small as these: 10 % \
+                are missing on 32 machines, most of them because disks that were drawn are not \
+                equally full. W4 has larger graphs, and disks that are filled evenly, where what \
+                is missing are the ends of gathers: accumulators come together there.",
     }
 }
 
