@@ -18,7 +18,7 @@ use welter_sim::figures::{
 const USAGE: &str = "\
 usage: cargo xtask experiment chaos [OPTION...]
 
-  --figure N    these figures alone (5 to 19, 9.3, 1: Table 1, or W1 to W6: beyond the paper;
+  --figure N    these figures alone (5 to 19, 9.3, 1: Table 1, or W1 to W7: beyond the paper;
                 several are separated by commas); else all of them
   --shrink S    on graphs whose scale is less by S than the paper's (4; 9.3, 12 and W1: by 4
                 more); 0, the paper's own, takes hours, and gigabytes of memory

@@ -14,7 +14,9 @@
 //! (`docs/performance.md`); 100 microseconds until an
 //! SSD begins to transfer, a millisecond until a hard disk does (sets are files that are read and
 //! written in their order, through a page cache, so that seeks are few); 50 microseconds until a
-//! message begins to arrive; 64 MiB of stores under way. None of them is fitted to a result.
+//! message begins to arrive; 64 MiB of stores under way; of machines of today 30 milliseconds until
+//! a bucket answers, and how many requests devices serve at a time. None of them is fitted to a
+//! result.
 
 use std::sync::{Arc, OnceLock};
 
@@ -54,13 +56,24 @@ pub struct Storage {
     pub rate: u64,
     /// Time until it begins to transfer.
     pub latency: Time,
+    /// Requests that it serves at a time.
+    pub depth: usize,
 }
 
 impl Storage {
     /// The paper's SSD.
-    pub const SSD: Self = Self { rate: 400, latency: 100 * MICROS };
+    pub const SSD: Self = Self { rate: 400, latency: 100 * MICROS, depth: 1 };
     /// The paper's two hard disks.
-    pub const HDD: Self = Self { rate: 200, latency: MILLIS };
+    pub const HDD: Self = Self { rate: 200, latency: MILLIS, depth: 1 };
+    /// An NVMe drive of today, one that is not the fastest.
+    pub const NVME: Self = Self { rate: 3000, latency: 100 * MICROS, depth: 4 };
+    /// A bucket that each machine reaches by an interface of its own of 10 Gb/s.
+    pub const BUCKET: Self = Self { rate: 1250, latency: 30 * MILLIS, depth: 32 };
+
+    /// Speed of a simulated disk of this kind.
+    fn speed(self) -> Speed {
+        Speed { depth: self.depth, ..Speed::serial(self.latency, 1_000_000 / self.rate) }
+    }
 }
 
 /// How a graph lies on storage: each has what the one before has, and something more.
@@ -277,7 +290,7 @@ impl Setting {
         };
         let mut schedule = Schedule::calm(Arc::new(job), cut);
         let config = Arc::make_mut(&mut schedule.config);
-        config.streams = self.cores;
+        (config.streams, config.depth) = (self.cores, self.storage.depth);
         let holds_vertices = layout >= Layout::Resident;
         if holds_vertices {
             config.vertex_sets = VertexSets::Memory;
@@ -303,7 +316,7 @@ impl Setting {
             unit: grain,
             ..schedule.conditions
         };
-        let rate = Speed::serial(self.storage.latency, 1_000_000 / self.storage.rate);
+        let rate = self.storage.speed();
         schedule.speeds = vec![Speed { unit: grain, holds_vertices, ..rate }; machines];
         schedule.cores = self.cores;
         schedule.record_nanos = if layout < Layout::Fold { 20 * grain } else { 2 * grain };

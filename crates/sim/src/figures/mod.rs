@@ -4,8 +4,8 @@
 //! paper says, and where ours differ and why. A test runs the smallest one of each and asserts its
 //! claim.
 //!
-//! W1 to W6 continue from there: welter's own layout, more machines, larger graphs, updates that
-//! are combined, smaller partitions.
+//! W1 to W7 continue from there: welter's own layout, more machines, larger graphs, updates that
+//! are combined, smaller partitions, machines of today.
 //!
 //! Figures of `BlitzG` ([`blitzg`]) are made of measurements, by another model ([`sending`]).
 //!
@@ -42,7 +42,7 @@ pub use self::plot::{Claim, Figure, Series};
 pub type Maker = fn(Extent) -> Vec<Figure>;
 
 /// All figures, with the numbers that each function makes.
-pub const FIGURES: [(&[&str], Maker); 19] = [
+pub const FIGURES: [(&[&str], Maker); 20] = [
     (&["5"], policies::busy),
     (&["1", "6", "13", "16", "19"], weak::figures),
     // A graph of one size has few chunks on many machines: none smaller than the paper's.
@@ -63,4 +63,5 @@ pub const FIGURES: [(&[&str], Maker); 19] = [
     (&["W4"], sizes::larger),
     (&["W5"], layouts::combining),
     (&["W6"], sizes::divided),
+    (&["W7"], hardware::today),
 ];

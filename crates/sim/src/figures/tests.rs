@@ -163,6 +163,19 @@ fn smaller_partitions_take_about_as_long() {
 }
 
 #[test]
+fn drives_of_today_want_faster_links_than_those_of_the_paper() {
+    let figure = figure("W7");
+    let of = |name: &str| &figure.of(&format!("as Chaos, {name}")).values;
+    let [slow, fast, bucket] = ["NVMe of 3 GB/s", "NVMe of 7 GB/s", "bucket"].map(of);
+    assert!(fast[0] > 1.5 * fast[3], "10 Gb/s are the bottleneck: {}", figure.markdown());
+    assert!(fast[3] < slow[3] && slow[3] < bucket[3], "{}", figure.markdown());
+    for series in &figure.series {
+        let last = series.last();
+        assert!(series.values.iter().all(|time| *time > 0.8 * last), "{}", figure.markdown());
+    }
+}
+
+#[test]
 fn half_the_cores_are_enough_and_one_is_not() {
     let figure = figure("9");
     let of = |cores: &str| figure.of(&format!("PR, {cores}")).last();
