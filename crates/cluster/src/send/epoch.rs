@@ -30,6 +30,7 @@ use welter_transport::Secret;
 
 use super::audit::Audit;
 use super::checkpoint::{Checkpoints, Due, Interval};
+use super::cores::Cores;
 use super::doors::{Common, protection};
 use super::ending::{Ending, Over};
 use super::error::Stop;
@@ -210,7 +211,9 @@ impl Epoch<'_> {
         let Agreed { cut, place, from, .. } = agreed;
         let (job, checkpoints) = (self.job, self.checkpoints);
         let from = from.as_ref().map(|from| from.iteration);
-        Starting { job, checkpoints, cut, place: *place, from, rounds: self.rounds(cut) }
+        let cores = Cores::of(&self.addresses, place.rank, 2 * place.sub_ranges);
+        let (place, rounds) = (*place, self.rounds(cut));
+        Starting { job, checkpoints, cut, place, from, rounds, cores }
     }
 
     fn rounds(&self, cut: &Partitions) -> Rounds {

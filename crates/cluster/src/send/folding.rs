@@ -25,6 +25,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use welter_transport::{Arrived, Faults, Joined, RxLane};
 
+use super::cores::bind;
 use super::edges::{Edges, Gathering};
 use super::error::Stop;
 use super::messages::{Reader, width};
@@ -95,6 +96,8 @@ impl<S> Set<S> {
 /// The thread, with the lanes that lead to it.
 pub(super) struct Folding<R, S> {
     pub(super) lanes: R,
+    /// Core of the thread, if it has one of its own.
+    pub(super) core: Option<usize>,
     /// Threads that send to it.
     pub(super) sources: usize,
     pub(super) edges: Gathering,
@@ -128,6 +131,7 @@ struct State<'f, S> {
 impl<R: RxLane, S: Gather> Folding<R, S> {
     /// Folds until nothing more will come.
     pub(super) fn run(mut self) -> Result<(), Stop> {
+        bind(self.core);
         let mut state = State {
             empty: &self.empty,
             edges: Some(self.edges),

@@ -40,6 +40,7 @@ mod checkpoint;
 mod closing;
 mod combining;
 mod computing;
+mod cores;
 mod corners;
 mod cutting;
 mod doors;

@@ -12,6 +12,7 @@ use super::Job;
 use super::checkpoint::Checkpoints;
 use super::closing::Closing;
 use super::computing::Computing;
+use super::cores::Cores;
 use super::edges::{Gathering, Room};
 use super::error::Stop;
 use super::extending::Extending;
@@ -34,6 +35,7 @@ pub(super) struct Starting<'e> {
     /// Iteration of the checkpoint that it begins with.
     pub(super) from: Option<u64>,
     pub(super) rounds: Rounds,
+    pub(super) cores: Cores,
 }
 
 /// Ends of a pair of threads.
@@ -43,6 +45,8 @@ struct Ends {
     orders: Receiver<Order>,
     answers: Sender<Answer>,
     is_over: Arc<AtomicBool>,
+    /// Cores of the computation thread and of the accumulator thread.
+    cores: [Option<usize>; 2],
 }
 
 impl Starting<'_> {
@@ -69,7 +73,9 @@ impl Starting<'_> {
             let partition = (sub_range * place.machines + place.rank) as u32;
             let (order, ordered) = channel();
             let is_over = is_over.clone();
-            let ends = Ends { rx, partition, orders: ordered, answers: answer.clone(), is_over };
+            let cores = [0, 1].map(|of| self.cores.core(2 * sub_range + of));
+            let ends =
+                Ends { rx, partition, orders: ordered, answers: answer.clone(), is_over, cores };
             let messages = Messages::new(tx, &destinations, widths);
             let at = (self.cut.clone(), (sub_range, partition));
             self.pair(scope, (at, messages), (ends, &answer))?;
@@ -120,7 +126,7 @@ impl Starting<'_> {
     /// The accumulator thread of a sub-range, and the ways of the computation thread to it.
     fn joined<S>(&self, ends: Ends) -> (Folding<Rx, S>, Channels<S>) {
         let Self { job, place, checkpoints, .. } = *self;
-        let Ends { rx, partition, orders, answers, is_over } = ends;
+        let Ends { rx, partition, orders, answers, is_over, cores: [core, other] } = ends;
         let ((whole, is_whole), (empty, is_empty)) = (channel(), channel());
         let kernel = &job.kernel;
         let room = Room {
@@ -132,6 +138,7 @@ impl Starting<'_> {
         let of = (partition, kernel.owned_end());
         let folding = Folding {
             lanes: rx,
+            core: other,
             sources: place.all(),
             edges: Gathering::new(self.cut.clone(), of, (kernel.is_weighted(), room)),
             edge_bytes: kernel.edge_bytes(),
@@ -141,6 +148,6 @@ impl Starting<'_> {
             is_over,
             faults: job.settings.faults.clone(),
         };
-        (folding, Channels { orders, answers, whole: is_whole, empty })
+        (folding, Channels { orders, answers, whole: is_whole, empty, core })
     }
 }

@@ -21,6 +21,7 @@ use welter_worker::Input;
 
 use super::checkpoint::Due;
 use super::combining::Combined;
+use super::cores::bind;
 use super::edges::{Edges, OwnedEnd, record};
 use super::error::Stop;
 use super::folding::{Count, Whole};
@@ -105,6 +106,8 @@ pub(super) struct Channels<S> {
     pub(super) answers: Sender<Answer>,
     pub(super) whole: Receiver<Whole<S>>,
     pub(super) empty: Sender<S>,
+    /// Core of the thread, if it has one of its own.
+    pub(super) core: Option<usize>,
 }
 
 /// The turns of a thread.
@@ -221,6 +224,8 @@ impl<L: TxLane, S> Turns<L, S> {
             }
         }
         drop(input);
+        // Threads that read for it would have got its core too.
+        bind(self.ways.core);
         let sent = self.messages.end_iteration()?;
         match self.whole()? {
             Whole::Edges(edges, folded) => Ok((sent, edges, folded)),

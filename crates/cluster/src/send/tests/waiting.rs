@@ -69,6 +69,7 @@ fn a_thread_that_waits_for_an_order_finds_out_that_its_lane_was_cut() {
     let edge_bytes = record_bytes(false);
     let folding = Folding {
         lanes: sinks.remove(0),
+        core: None,
         sources: 1,
         edges: Gathering::new(cut.clone(), (0, OwnedEnd::Source), (false, room)),
         edge_bytes,
@@ -79,7 +80,7 @@ fn a_thread_that_waits_for_an_order_finds_out_that_its_lane_was_cut() {
         faults: None,
     };
     let messages = Messages::new(lanes, &[Destination::default()], (edge_bytes, 64));
-    let ways = Channels { orders, answers: answer, whole: is_whole, empty };
+    let ways = Channels { orders, answers: answer, whole: is_whole, empty, core: None };
     let send = (settings.combine, settings.transport);
     let scattering = Scattering::new(kernel.clone(), (cut.clone(), 0), send);
     let own = (scattering, checkpoints, u64::MAX);
