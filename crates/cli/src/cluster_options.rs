@@ -66,6 +66,9 @@ pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), 
     if args.cluster.combine.is_some() && !sends {
         return Err(unfit("--combine is of --route send"));
     }
+    if args.cluster.senders.is_some() && !sends {
+        return Err(unfit("--senders is of --route send"));
+    }
     match args.resources.route {
         None | Some(RouteArg::Fold | RouteArg::Spill | RouteArg::Send) => Ok(()),
         Some(_) => Err(unfit("--route: a cluster has the routes fold, spill and send")),
@@ -154,7 +157,8 @@ pub(crate) fn sending(args: &RunOptions) -> send::Settings {
         Some(CombineArg::Never) => Combine::Never,
     };
     // Each sub-range has two threads.
-    let sub_ranges = (cores / (2 * here)).clamp(1, SUB_RANGES_MAX);
+    let senders = args.cluster.senders.map_or(0, usize::from);
+    let sub_ranges = ((cores / here).saturating_sub(senders) / 2).clamp(1, SUB_RANGES_MAX);
     let edge_bytes = args.resources.edge_memory.unwrap_or(u64::MAX);
     send::Settings {
         transport,
@@ -164,6 +168,7 @@ pub(crate) fn sending(args: &RunOptions) -> send::Settings {
             options: words(args.cluster.dpdk_options.as_deref()),
         }),
         sub_ranges,
+        senders: senders.min(sub_ranges),
         combine,
         edge_bytes,
         faults: faults(),

@@ -189,8 +189,12 @@ impl MachinePlan {
             let sub_ranges = (machines * sending.sub_ranges) as u64;
             let chunk = grouped(sending.chunk_edges as u64);
             let sub_ranges = counted(sub_ranges, "sub-range", "sub-ranges");
+            let senders = match (machines * sending.senders) as u64 {
+                0 => String::new(),
+                count => format!(", {}", counted(count, "sender thread", "sender threads")),
+            };
             return format!(
-                "{machines} machines, route send, {sub_ranges}, chunks of {chunk} edges"
+                "{machines} machines, route send, {sub_ranges}{senders}, chunks of {chunk} edges"
             );
         }
         let route = match settings.route {

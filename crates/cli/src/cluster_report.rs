@@ -163,17 +163,21 @@ struct Seconds {
 /// Processor time of threads by their role, looks at lanes to which nothing came among them.
 #[derive(Debug, Serialize)]
 struct ProcessorSeconds {
-    /// To read, apply, scatter and send.
+    /// To read, apply and scatter, and to send where there are no sender threads.
     computation: f64,
     /// To receive and fold.
     accumulator: f64,
+    /// To send what computation threads wrote.
+    #[serde(skip_serializing_if = "is_zero_seconds")]
+    sender: f64,
 }
 
 impl ProcessorSeconds {
     fn of(activity: &Activity) -> Option<Self> {
-        let Activity { computation, accumulation, .. } = *activity;
-        let [computation, accumulator] = [computation, accumulation].map(seconds);
-        (computation + accumulator > 0.0).then_some(Self { computation, accumulator })
+        let Activity { computation, accumulation, sending, .. } = *activity;
+        let [computation, accumulator, sender] = [computation, accumulation, sending].map(seconds);
+        let any = computation + accumulator + sender > 0.0;
+        any.then_some(Self { computation, accumulator, sender })
     }
 }
 

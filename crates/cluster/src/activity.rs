@@ -62,14 +62,17 @@ pub struct Activity {
     /// Bytes of memory that its process had at most, pages of files among them; 0 where the system
     /// does not tell.
     pub resident_bytes_max: u64,
-    /// Nanoseconds of processor time of computation threads, which send too, on route `send`.
+    /// Nanoseconds of processor time of computation threads, which send too where no others do, on
+    /// route `send`.
     pub computation: u64,
     /// Nanoseconds of processor time of accumulator threads, on route `send`.
     pub accumulation: u64,
+    /// Nanoseconds of processor time of sender threads, on route `send`.
+    pub sending: u64,
 }
 
 /// Numbers of an activity.
-const NUMBERS: usize = 27;
+const NUMBERS: usize = 28;
 
 impl Activity {
     /// Counts what an effect is about to do.
@@ -115,7 +118,7 @@ impl Activity {
         let Self { stood_for, combined, saved, .. } = *self;
         let Self { helped, accepted, declined, strangers, .. } = *self;
         let Self { reads, writes, edge_bytes, objects, resident_bytes_max, .. } = *self;
-        let Self { computation, accumulation, .. } = *self;
+        let Self { computation, accumulation, sending, .. } = *self;
         let [objects_read, objects_written, bytes_came, bytes_went] = objects;
         [
             own,
@@ -145,6 +148,7 @@ impl Activity {
             resident_bytes_max,
             computation,
             accumulation,
+            sending,
         ]
     }
 
@@ -166,7 +170,7 @@ impl Activity {
         let [stood_for, combined, saved, served, rest @ ..] = rest;
         let [helped, accepted, declined, strangers, rest @ ..] = rest;
         let [reads, writes, edge_bytes, rest @ ..] = rest;
-        let [objects @ .., resident_bytes_max, computation, accumulation] = rest;
+        let [objects @ .., resident_bytes_max, computation, accumulation, sending] = rest;
         Some(Self {
             times: Times { own, stolen, copying, merging, idle },
             read_bytes,
@@ -188,6 +192,7 @@ impl Activity {
             resident_bytes_max,
             computation,
             accumulation,
+            sending,
         })
     }
 }
@@ -205,9 +210,9 @@ mod tests {
         assert_eq!((activity.read_bytes, activity.served, activity.declined), (6, 13, 16));
         assert_eq!((activity.edge_bytes, activity.objects), (20, [21, 22, 23, 24]));
         assert_eq!((activity.strangers, activity.resident_bytes_max), (17, 25));
-        assert_eq!((activity.computation, activity.accumulation), (26, 27));
+        assert_eq!((activity.computation, activity.accumulation, activity.sending), (26, 27, 28));
         assert_eq!(Activity::of_line(&Activity::default().line()), Some(Activity::default()));
-        for wrong in ["", "1 2 3", &line.replace("17", "x"), &format!("{line} 28")] {
+        for wrong in ["", "1 2 3", &line.replace("17", "x"), &format!("{line} 29")] {
             assert_eq!(Activity::of_line(wrong), None, "{wrong}");
         }
     }

@@ -12,13 +12,16 @@ use common::{Exchange, communities, graph, job};
 use welter_cluster::send::Transport;
 
 /// All exchanges of updates. Rows of triangles have no place on the first.
-const EXCHANGES: [Exchange; 6] = [
+const EXCHANGES: [Exchange; 9] = [
     Exchange::Chunks(Route::Fold),
     Exchange::Chunks(Route::Spill),
-    Exchange::Messages(Transport::Tcp, 1),
-    Exchange::Messages(Transport::Tcp, 2),
-    Exchange::Messages(Transport::Udp, 2),
-    Exchange::Messages(Transport::Shared, 2),
+    Exchange::Messages(Transport::Tcp, 1, 0),
+    Exchange::Messages(Transport::Tcp, 2, 0),
+    Exchange::Messages(Transport::Udp, 2, 0),
+    Exchange::Messages(Transport::Shared, 2, 0),
+    Exchange::Messages(Transport::Tcp, 3, 2),
+    Exchange::Messages(Transport::Udp, 2, 1),
+    Exchange::Messages(Transport::Shared, 2, 1),
 ];
 
 /// A job on clusters of all sizes, on these routes.

@@ -102,6 +102,17 @@ impl Bucket {
         self.segment_end = self.layout.segment_bytes;
     }
 
+    /// Becomes a copy of another bucket, but for where it belongs.
+    ///
+    /// # Panics
+    /// If the two are not segmented alike.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        assert_eq!(self.layout, other.layout, "buckets of a lane are segmented alike");
+        self.header = other.header;
+        (self.at, self.segment_end) = (other.at, other.segment_end);
+        self.image_mut().copy_from_slice(other.image());
+    }
+
     /// How the bucket is segmented.
     pub fn layout(&self) -> Layout {
         self.layout

@@ -8,6 +8,7 @@
 //! TCP sends again and keeps the order, so a bucket is free when the kernel has taken it, and the
 //! ring and the kernel's buffers are the flow control. A bucket is read by a call that asks for a
 //! full one: of a shorter one the beginning of the next comes along, and is moved to the front.
+//! Buckets of others, of a thread that sends for them (`queues`), go the same way and back.
 //!
 //! **Invariant:** buckets of a lane are folded in the order of their numbers, each after its tag
 //! was verified; anything else ends the lane. Checked in `Receiving::fold_one`; tested by
@@ -83,7 +84,8 @@ impl TcpTx {
         Self { here, settings, lanes: Vec::new() }
     }
 
-    /// Adds the lane to the next destination, with `buckets` buckets.
+    /// Adds the lane to the next destination, with `buckets` buckets: none where it carries those
+    /// of others.
     ///
     /// # Errors
     /// If the system refuses its settings.
@@ -133,6 +135,28 @@ impl TxLane for TcpTx {
 
     fn is_idle(&self) -> bool {
         self.lanes.iter().all(|lane| lane.queue.is_empty())
+    }
+}
+
+// A path in place of an import: both traits have methods of one name.
+impl crate::queues::Carrier for TcpTx {
+    fn carry(&mut self, to: usize, bucket: Bucket) -> Result<Option<Bucket>, LaneError> {
+        if self.lanes[to].queue.len() >= BATCH {
+            return Ok(Some(bucket));
+        }
+        self.commit(to, bucket).map(|()| None)
+    }
+
+    fn done(&mut self) -> Option<Bucket> {
+        self.lanes.iter_mut().find_map(|lane| lane.free.pop())
+    }
+
+    fn poll(&mut self) -> Result<(), LaneError> {
+        TxLane::poll(self)
+    }
+
+    fn is_idle(&self) -> bool {
+        TxLane::is_idle(self)
     }
 }
 

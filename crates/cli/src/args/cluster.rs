@@ -46,6 +46,10 @@ pub(crate) struct ClusterArgs {
     /// Whether updates of route `send` meet before they are sent [default: auto]
     #[arg(long, hide_short_help = true, requires = "cluster")]
     pub(crate) combine: Option<CombineArg>,
+    /// Threads of a machine that send for others, on route `send` [default: each sends itself]
+    #[arg(long, value_name = "N", hide_short_help = true, requires = "cluster")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=16))]
+    pub(crate) senders: Option<u16>,
     /// How much machines like to be helped: 0 never, 1 as in Chaos [default: 1]
     #[arg(long, value_name = "ALPHA", hide_short_help = true, requires = "cluster")]
     #[arg(value_parser = not_negative)]

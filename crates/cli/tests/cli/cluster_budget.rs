@@ -87,7 +87,8 @@ fn machines_that_send_keep_their_budget() {
         &[
             ("pagerank rmat:17 --iterations 2", "local:2 --route send"),
             ("sssp rmat:16,weights=9 --source 1", "local:3 --route send --transport udp"),
-            ("wcc graph.tsv", "local:2 --route send --transport shared"),
+            ("wcc graph.tsv", "local:2 --route send --transport shared --senders 1"),
+            ("wcc graph.tsv", "local:2 --route send --transport udp --senders 1"),
             ("cdlp rmat:14 --iterations 2", "local:2 --route send"),
             ("kcore rmat:14", "local:3 --route send"),
             ("triangles rmat:14", "local:2 --route send"),

@@ -92,8 +92,10 @@ fn messages_have_the_answers_of_one_process() {
             let machines = 2 + (number + at) % 3;
             // Edges of every other one are read from the disk in each iteration.
             let memory = ["", "--edge-memory 0"][(number + at) % 2];
-            let options = format!("--cluster local:{machines} --transport {transport} {memory}");
-            answers(&sandbox, case, (&options, ""));
+            // So do sender threads for two of four.
+            let senders = ["", "--senders 1"][(number + at) / 2 % 2];
+            let options = format!("--cluster local:{machines} --transport {transport}");
+            answers(&sandbox, case, (&format!("{options} {memory} {senders}"), ""));
         }
     }
     let files = ["priors.csv", "ratings.mtx", "some.csv"];
@@ -176,6 +178,7 @@ fn a_report_says_route_messages_and_bytes() {
         let processor = &machine["processor_seconds"];
         let roles = ["computation", "accumulator"].map(|role| processor[role].as_f64());
         assert!(roles.iter().all(|spent| *spent > Some(0.0)), "{machine}");
+        assert!(processor["sender"].is_null(), "{machine}");
     }
     let sum = |of: &str| machines.iter().map(|machine| machine[of].as_u64().unwrap()).sum::<u64>();
     // Edges to their owners once, of 8 bytes, and updates of 12.
@@ -183,6 +186,16 @@ fn a_report_says_route_messages_and_bytes() {
     assert!(messages > 0 && (8 * messages..12 * messages).contains(&bytes), "{report}");
     // A run that takes longer than a second has written checkpoints, and none is read.
     assert_eq!(sum("bytes_read"), 0);
+    for transport in ["tcp", "udp", "shared"] {
+        let options = format!("--transport {transport} --senders 1");
+        let ended = sandbox.run(&format!("{line} {options} --report s.json"));
+        assert_eq!(ended.code, Some(0), "{options}: {}", ended.stderr);
+        let report: Value = serde_json::from_slice(&sandbox.read("s.json")).unwrap();
+        for machine in report["cluster"]["machines"].as_array().unwrap() {
+            let spent = machine["processor_seconds"]["sender"].as_f64();
+            assert!(spent > Some(0.0), "{options}: {machine}");
+        }
+    }
 }
 
 #[test]
@@ -213,8 +226,10 @@ fn combined_or_singly_the_answer_is_one() {
         assert!(2 * combined[0] < combined[1] && combined[2] > 0, "{combined:?}");
         assert!(combined[1] >= singly[1], "{combined:?} for {singly:?}");
     }
-    let refused = sandbox.run("run pagerank rmat:5 --cluster local:2 --combine always");
-    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    for option in ["--combine always", "--senders 1", "--route send --senders 17"] {
+        let refused = sandbox.run(&format!("run pagerank rmat:5 --cluster local:2 {option}"));
+        assert_eq!(refused.code, Some(2), "{option}: {}", refused.stderr);
+    }
 }
 
 #[test]

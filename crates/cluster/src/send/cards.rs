@@ -4,7 +4,7 @@
 //! ```text
 //! offer     cables: the directory of its sockets      card: MAC and IPv4 address of its lanes
 //! meet      cables to machines of lower rank are led to their sockets, which are there by then
-//! lane      2 s of a device: computation threads 0 .. s, accumulator threads s .. 2 s
+//! lane      e + s of a device: threads that send 0 .. e, accumulator threads e .. e + s
 //! ```
 //!
 //! Numbers of ports follow from lanes, and addresses of cables from ranks, since a cable has
@@ -85,7 +85,7 @@ pub(super) struct Cards {
 
 /// Lanes of the threads of a machine, and the devices that they are over.
 pub(super) struct OpenLanes {
-    pub(super) computing: Vec<Cables>,
+    pub(super) sending: Vec<Cables>,
     pub(super) folding: Vec<Cables>,
     pub(super) kept: Vec<OpenDevice>,
 }
@@ -135,21 +135,25 @@ impl Cards {
             self.open.sort_by_key(|(peer, _)| *peer);
         }
         let kept = self.open.iter().filter_map(|(_, lanes)| Some(lanes.first()?.kept())).collect();
-        let mut threads: Vec<Vec<Dpdk>> = (0..2 * place.sub_ranges).map(|_| Vec::new()).collect();
+        let ends = place.sending() + place.sub_ranges;
+        let mut threads: Vec<Vec<Dpdk>> = (0..ends).map(|_| Vec::new()).collect();
         for (_, lanes) in std::mem::take(&mut self.open) {
             threads.iter_mut().zip(lanes).for_each(|(thread, lane)| thread.push(lane));
         }
-        let folding = threads.split_off(place.sub_ranges);
-        let cables = |threads: Vec<Vec<Dpdk>>, first: usize| -> Result<Vec<Cables>, Stop> {
-            let peers = place.others().map(|(rank, at)| {
+        let folding = threads.split_off(place.sending());
+        let cables = |threads: Vec<Vec<Dpdk>>, peers: Vec<(usize, usize)>| {
+            let peers = peers.into_iter().map(|(rank, lane)| -> Result<_, Stop> {
                 let device = if self.is_card { 0 } else { rank - usize::from(rank > place.rank) };
-                Ok((device, self.address(&offers[rank], rank, first + at)?))
+                Ok((device, self.address(&offers[rank], rank, lane)?))
             });
             let peers = peers.collect::<Result<Vec<_>, Stop>>()?;
-            Ok(threads.into_iter().map(|devices| Cables::new(devices, &peers)).collect())
+            let threads = threads.into_iter().map(|devices| Cables::new(devices, &peers));
+            Ok::<Vec<Cables>, Stop>(threads.collect())
         };
-        let (computing, folding) = (cables(threads, place.sub_ranges)?, cables(folding, 0)?);
-        Ok(OpenLanes { computing, folding, kept })
+        let others = place.others().map(|(rank, at)| (rank, place.sending() + at)).collect();
+        let sending = cables(threads, others)?;
+        let folding = cables(folding, place.other_senders().collect())?;
+        Ok(OpenLanes { sending, folding, kept })
     }
 
     /// Address of a lane of another machine.
@@ -175,7 +179,7 @@ fn settings(place: MachinePosition, layout: Layout) -> DeviceSettings {
         device: String::new(),
         ip: ip(place.rank),
         port: PORT,
-        lanes: 2 * place.sub_ranges as u16,
+        lanes: (place.sending() + place.sub_ranges) as u16,
         segment_bytes: layout.segment_bytes,
         packets: 0,
         patience: PATIENCE,
@@ -217,7 +221,8 @@ fn cable(place: MachinePosition, (role, socket): (&str, &Path), common: &Common)
 
 /// Bytes of the devices of a machine: rings of cables, and packets.
 pub(super) fn bytes(settings: &Settings, machines: usize) -> u64 {
-    let place = MachinePosition { rank: 0, machines, sub_ranges: settings.sub_ranges };
+    let Settings { sub_ranges, senders, .. } = *settings;
+    let place = MachinePosition { rank: 0, machines, sub_ranges, senders };
     let peers = machines - 1;
     let packet = |layout: Layout| layout.segment_bytes + 1024;
     let bytes = if let Some(card) = &settings.card {
@@ -302,7 +307,7 @@ mod tests {
     #[test]
     fn a_card_has_packets_for_its_rings_and_for_lanes() {
         for sub_ranges in [1, 2, 16] {
-            let place = MachinePosition { rank: 0, machines: 4, sub_ranges };
+            let place = MachinePosition { rank: 0, machines: 4, sub_ranges, senders: 0 };
             let [card, cable] = [CARD_RING, 0].map(|kept| packets(place, 3, kept) as usize);
             // Rings of all lanes are full before any thread has one.
             assert!(card >= 2 * sub_ranges * CARD_RING + 3 * BUCKETS_OF_DATAGRAMS, "{card}");

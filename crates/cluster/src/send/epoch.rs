@@ -1,7 +1,7 @@
 //! An epoch of a machine: from edges to a result, or to the loss of a machine.
 //!
 //! ```text
-//! meet   number, secret and sub-ranges of the epoch, and the
+//! meet   number, secret, sub-ranges and senders of the epoch, and the
 //!        checkpoint that it begins with, if all have one       (rank 0 says them)
 //! meet   where the ends of lanes are                           lanes are led
 //! meet   totals of the first values; edges were audited        decision 0
@@ -16,7 +16,7 @@
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::scope;
 
 use ring::rand::{SecureRandom, SystemRandom};
@@ -43,7 +43,7 @@ use super::table::{Table, Watch};
 use super::threads::Threads;
 use super::turns::{Answer, Ended, Order, Turn};
 use super::words::{Word, WordReader};
-use super::{Job, cutting};
+use super::{Job, Settings, cutting};
 use crate::activity::Activity;
 use crate::credentials::Trust;
 use crate::disk::folder::Parts;
@@ -102,17 +102,19 @@ impl Epoch<'_> {
         // From here on a machine that is not reached may be behind a link that is cut.
         self.progress.has_tried_links.set(true);
         let led = open.lanes((*place, site), (&self.addresses, &offers), &self.ending)?;
-        let Led { tx, rx, kept } = led;
-        let is_over = Arc::new(AtomicBool::new(false));
-        let finished = scope(|scope| {
+        let Led { tx, rx, senders, kept } = led;
+        let (is_over, spent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let mut finished = scope(|scope| {
             let _over = Over { ending: &self.ending, is_over: &is_over };
-            let threads = self.starting(&agreed).start(scope, (tx, rx), &is_over);
+            let starting = self.starting(&agreed, &spent);
+            let threads = starting.start(scope, (tx, rx, senders), &is_over);
             let finished = threads.and_then(|threads| self.iterate(table, &agreed, &threads));
             if finished.is_err() {
                 self.ending.end_epoch();
             }
             finished
         })?;
+        finished.activity.sending = spent.load(Ordering::Relaxed);
         if !kept.is_empty() {
             // No thread looks into a device now.
             self.barrier(table, Word::default(), |_| Ok(Vec::new()))?;
@@ -131,24 +133,27 @@ impl Epoch<'_> {
 
     fn agree(&self, table: &mut Table) -> Result<Agreed, Stop> {
         let Number { coordinator: incarnation, count } = self.number;
-        let own = Word::default().number(self.job.settings.sub_ranges.max(1) as u64);
+        let Settings { sub_ranges, senders, .. } = self.job.settings;
+        let own = Word::default().number(sub_ranges.max(1) as u64).number(senders as u64);
         let answer = self.barrier(table, own.number(incarnation.into()), |words| {
             // No more than each has cores, and was planned, for.
-            let (mut sub_ranges, mut processes) = (u64::MAX, 0_u64);
+            let (mut sub_ranges, mut senders, mut processes) = (u64::MAX, u64::MAX, 0_u64);
             for word in words {
                 let mut reader = WordReader(word);
                 sub_ranges = sub_ranges.min(reader.number()?);
+                senders = senders.min(reader.number()?);
                 processes = processes.wrapping_add(reader.number()?);
             }
             let mut key = [0; 32];
             let filled = SystemRandom::new().fill(&mut key);
             filled.map_err(|_| Stop::broken("the system has no random numbers"))?;
             let epoch = u64::from(incarnation.wrapping_shl(8).wrapping_add(count));
-            let word = Word::default().number(epoch).number(sub_ranges).bytes(&key);
-            Ok(word.number(processes).end())
+            let word = Word::default().number(epoch).number(sub_ranges).number(senders);
+            Ok(word.bytes(&key).number(processes).end())
         })?;
         let mut reader = WordReader(&answer);
         let (epoch, sub_ranges) = (reader.number()? as u32, reader.number()?);
+        let senders = reader.number()? as usize;
         let key = reader.bytes()?.try_into();
         let key: [u8; 32] = key.map_err(|_| Stop::broken("a secret of another length"))?;
         self.progress.processes.set(Some(reader.number()?));
@@ -157,7 +162,8 @@ impl Epoch<'_> {
         let cut = Partitions::fitting(machines, vertices, 1, widest);
         let cut = cut.ok_or_else(|| Stop::broken("a vertex fits"))?;
         let sub_ranges = cut.count() as usize / machines;
-        let place = MachinePosition { rank: self.rank, machines, sub_ranges };
+        let senders = senders.min(sub_ranges);
+        let place = MachinePosition { rank: self.rank, machines, sub_ranges, senders };
         let cut = self.cut_by_edges(table, place, &cut)?;
         let protection = protection(self.trust, &self.job.settings);
         let common = Common { epoch, protection, secret: Secret::new(key), key };
@@ -173,7 +179,7 @@ impl Epoch<'_> {
         place: MachinePosition,
         even: &Partitions,
     ) -> Result<Partitions, Stop> {
-        let MachinePosition { rank, machines, sub_ranges } = place;
+        let MachinePosition { rank, machines, sub_ranges, .. } = place;
         let Job { input, vertices, .. } = self.job;
         let share = |thread| input((thread * machines + rank, even.count() as usize));
         let shares = (0..sub_ranges).map(share);
@@ -207,13 +213,14 @@ impl Epoch<'_> {
     }
 
     /// Facts that the threads of the machine must know.
-    fn starting<'e>(&'e self, agreed: &'e Agreed) -> Starting<'e> {
+    fn starting<'e>(&'e self, agreed: &'e Agreed, spent: &'e Arc<AtomicU64>) -> Starting<'e> {
         let Agreed { cut, place, from, .. } = agreed;
         let (job, checkpoints) = (self.job, self.checkpoints);
         let from = from.as_ref().map(|from| from.iteration);
-        let cores = Cores::of(&self.addresses, place.rank, 2 * place.sub_ranges);
-        let (place, rounds) = (*place, self.rounds(cut));
-        Starting { job, checkpoints, cut, place, from, rounds, cores }
+        let threads = 2 * place.sub_ranges + place.senders;
+        let cores = Cores::of(&self.addresses, place.rank, threads);
+        let (place, rounds, ending) = (*place, self.rounds(cut), &self.ending);
+        Starting { job, checkpoints, cut, place, from, rounds, cores, ending, spent }
     }
 
     fn rounds(&self, cut: &Partitions) -> Rounds {

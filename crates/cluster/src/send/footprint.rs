@@ -129,7 +129,7 @@ impl Settings {
             (true, room) => room,
         };
         let mut memory = vec![
-            ("process", PROCESS_BYTES + (2 * threads + 8) * THREAD_BYTES),
+            ("process", PROCESS_BYTES + (2 * threads + self.senders as u64 + 8) * THREAD_BYTES),
             ("input", demand.input_bytes),
         ];
         memory.extend(self.columns(demand, vertices));
@@ -199,22 +199,28 @@ impl Settings {
     /// Bytes of the buckets of all lanes of a machine.
     fn bucket_bytes(&self, machines: u64) -> u64 {
         let bucket = (Layout::WHOLE.bytes() + 256) as u64;
-        let pairs = (self.sub_ranges * self.sub_ranges) as u64;
+        // Rings of computation threads, and the fewer ways of sender threads, where there are such.
+        let rings = (self.sub_ranges * self.sub_ranges) as u64;
+        let is_served = self.senders > 0;
+        let ways = if is_served { (self.senders * self.sub_ranges) as u64 } else { rings };
         let [few, many] = [BUCKETS, BUCKETS_OF_DATAGRAMS].map(|count| count as u64);
-        let of_pair = match self.transport {
+        let to_machine = match self.transport {
             // Each connection receives into a buffer of its own.
-            Transport::Tcp => few + 1,
+            Transport::Tcp => few * rings + ways,
             // Buckets of which parts were lost or overtaken are put together.
-            Transport::Udp => 2 * many + 1,
-            // Regions are mapped at both ends.
-            Transport::Shared => 2 * few,
-            // Rings of a cable in both directions, and packets of its pool.
+            Transport::Udp => many * rings + (many + 1) * ways,
+            // Regions are mapped at both ends, and buckets that are copied into them lie elsewhere.
+            Transport::Shared => 2 * few * ways + if is_served { few * rings } else { 0 },
+            // Rings of a cable in both directions, and packets of its pool; buckets that are copied
+            // into packets are as long as these at most.
             #[cfg(feature = "dpdk")]
             Transport::Dpdk => {
-                return bucket * few * pairs + super::cards::bytes(self, machines as usize);
+                let copied = if is_served { (machines - 1) * many * rings } else { 0 };
+                let devices = super::cards::bytes(self, machines as usize);
+                return bucket * (few * rings + copied) + devices;
             }
         };
-        bucket * pairs * (few + (machines - 1) * of_pair)
+        bucket * (few * rings + (machines - 1) * to_machine)
     }
 
     /// Bytes of edges that wait, and of the one chunk of each thread that is being made.
@@ -372,6 +378,25 @@ mod tests {
         };
         assert!(found.grouped_bytes >= 3 * demand.grouped_all());
         assert!(found.footprint(&demand).memory_bytes() <= budget);
+    }
+
+    #[test]
+    fn sender_threads_take_memory_and_spare_connections() {
+        let [kernel, _] = kernels();
+        let demand = demand(&kernel, 3);
+        let of = |transport, senders| {
+            let settings = Settings { transport, sub_ranges: 4, senders, ..Settings::default() };
+            let memory = settings.footprint(&demand).memory;
+            let part = |name| memory.iter().find(|(of, _)| *of == name).unwrap().1;
+            [part("process"), part("buckets")]
+        };
+        for transport in [Transport::Tcp, Transport::Udp] {
+            let [none, one, all] = [0, 1, 4].map(|senders| of(transport, senders));
+            assert_eq!([one[0] - none[0], all[0] - none[0]], [THREAD_BYTES, 4 * THREAD_BYTES]);
+            assert!(one[1] < none[1] && all[1] == none[1], "{transport:?}: buffers of connections");
+        }
+        let [none, one, all] = [0, 1, 4].map(|senders| of(Transport::Shared, senders)[1]);
+        assert!(one < all && none < all, "buckets are copied into regions");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! sub-range p           machine p mod m, its accumulator thread p / m
-//! ends of a machine     0 .. s       computation threads        s .. 2 s    accumulator threads
+//! ends of a machine     0 .. e       computation threads, or sender threads (`outward`)
+//!                       e .. e + s   accumulator threads
 //! ```
 //!
 //! Machines send each other by the barrier the places where their ends are ([`Open::offer`]): a
@@ -19,8 +20,8 @@ use std::path::Path;
 use welter_transport::dpdk::Cables;
 use welter_transport::{
     Arrived, Bounds, Bucket, Clock, Datagrams, End, Endpoint, EndpointSettings, Faulty, LaneError,
-    Layout, MemoryRx, MemoryTx, RxLane, SharedRx, SharedTx, StreamSettings, TcpRx, TcpTx, TxLane,
-    Udp, memory_lanes,
+    Layout, MemoryRx, MemoryTx, RxLane, Sender, SharedRx, SharedTx, StreamSettings, TcpRx, TcpTx,
+    TxLane, Udp, memory_lanes,
 };
 
 #[cfg(feature = "dpdk")]
@@ -28,17 +29,18 @@ use super::cards::{self, Cards};
 use super::doors::{Common, accept, connect};
 use super::ending::Ending;
 use super::error::Stop;
+use super::outward::{Outward, Way, dealt};
 use super::position::{BUCKETS_OF_DATAGRAMS, MachinePosition};
 use super::{Settings, Transport};
 
 /// Source ports of a pair of machines, at least: clouds limit each, and cards spread by them.
 const SOURCE_PORTS: usize = 8;
 
-/// Source ports of a computation thread, of which each pair of machines has `sub_ranges`, each with
-/// as many accumulator threads to send to.
+/// Source ports of a thread that sends, of which each pair of machines has several, each with
+/// `sub_ranges` accumulator threads to send to.
 fn source_ports(place: MachinePosition, at: IpAddr) -> usize {
     // A computer has no limit for itself.
-    if at.is_loopback() { 1 } else { SOURCE_PORTS.div_ceil(place.sub_ranges * place.sub_ranges) }
+    if at.is_loopback() { 1 } else { SOURCE_PORTS.div_ceil(place.sending() * place.sub_ranges) }
 }
 
 /// Buckets of a ring.
@@ -54,21 +56,31 @@ pub(super) fn short_bytes_max(settings: &Settings) -> usize {
     }
 }
 
-/// The end of a computation thread.
-fn computing(rank: usize, thread: usize) -> End {
+/// Buckets of a ring between machines, and their layout.
+fn ring(settings: &Settings) -> (usize, Layout) {
+    match settings.transport {
+        Transport::Tcp | Transport::Shared => (BUCKETS, Layout::WHOLE),
+        Transport::Udp => (BUCKETS_OF_DATAGRAMS, Layout::ETHERNET),
+        #[cfg(feature = "dpdk")]
+        Transport::Dpdk => (BUCKETS_OF_DATAGRAMS, cards::layout(settings.card.as_ref())),
+    }
+}
+
+/// The end of a thread that sends.
+fn sending(rank: usize, thread: usize) -> End {
     (rank as u16, thread as u16)
 }
 
 /// The end of an accumulator thread.
 fn folding(place: MachinePosition, rank: usize, thread: usize) -> End {
-    (rank as u16, (place.sub_ranges + thread) as u16)
+    (rank as u16, (place.sending() + thread) as u16)
 }
 
 /// Ends that others may lead their lanes to, before these are there.
 pub(super) enum Open {
     Tcp(TcpListener),
     Udp {
-        computing: Vec<Udp>,
+        sending: Vec<Udp>,
         folding: Vec<Udp>,
     },
     Shared(Vec<SharedTx>),
@@ -90,6 +102,7 @@ pub(super) struct Site<'s> {
 pub(super) struct Led {
     pub(super) tx: Vec<Tx>,
     pub(super) rx: Vec<Rx>,
+    pub(super) senders: Vec<Sender<Outward>>,
     /// Devices, until all machines have ended their lanes.
     pub(super) kept: OpenDevices,
 }
@@ -117,19 +130,18 @@ impl Open {
             Transport::Udp => {
                 let folding = (0..place.sub_ranges).map(bind).collect::<Result<Vec<_>, _>>()?;
                 let ports = source_ports(place, site.at);
-                let sending = |thread| bind(thread)?.with_source_ports(ports);
-                let computing = (0..place.sub_ranges).map(sending);
-                let computing = computing.collect::<Result<Vec<_>, _>>()?;
-                let ports = computing.iter().chain(&folding);
+                let bind = |thread| bind(thread)?.with_source_ports(ports);
+                let sending = (0..place.sending()).map(bind).collect::<Result<Vec<_>, _>>()?;
+                let ports = sending.iter().chain(&folding);
                 let ports = ports.map(|socket| Ok(socket.address()?.port().into()));
                 let ports = ports.collect::<std::io::Result<_>>()?;
-                Ok((Self::Udp { computing, folding }, ports))
+                Ok((Self::Udp { sending, folding }, ports))
             }
             Transport::Shared => {
                 let mut senders = Vec::new();
                 let mut offer = vec![u64::from(std::process::id())];
-                for thread in 0..place.sub_ranges {
-                    let mut sender = SharedTx::of(computing(place.rank, thread));
+                for thread in 0..place.sending() {
+                    let mut sender = SharedTx::of(sending(place.rank, thread));
                     for _ in place.others() {
                         let region = sender.create(BUCKETS, Layout::WHOLE)?;
                         offer.push(region.as_raw_fd() as u64);
@@ -148,7 +160,7 @@ impl Open {
     }
 
     /// The lanes of a machine, once the addresses and offers of all are known: those of each
-    /// computation thread, and those of each accumulator thread.
+    /// computation thread, those of each accumulator thread, and its sender threads.
     ///
     /// # Errors
     /// When another machine is out of reach.
@@ -166,12 +178,13 @@ impl Open {
                 let peers = Peers { place, addresses, offers };
                 tcp(&listener, common, &peers, ending)?
             }
-            Self::Udp { computing, folding } => {
+            Self::Udp { sending, folding } => {
                 let peers = Peers { place, addresses, offers };
                 let layout = Layout::ETHERNET;
-                let away = peers.sockets(computing, place.sub_ranges);
-                let away = place.away(away, site, layout);
-                let from = place.from(peers.sockets(folding, 0), site, layout);
+                let others = place.others().map(|(rank, at)| (rank, place.sending() + at));
+                let away = place.away(peers.sockets(sending, others), site, layout);
+                let from = peers.sockets(folding, place.other_senders());
+                let from = place.from(from, site, layout);
                 let away = away.into_iter().map(|lanes| Outward::Udp(Box::new(lanes))).collect();
                 (away, from.into_iter().map(|lanes| Inward::Udp(Box::new(lanes))).collect())
             }
@@ -180,7 +193,7 @@ impl Open {
                 let layout = cards::layout(site.settings.card.as_ref());
                 let opened = cards.lanes(common, offers)?;
                 kept = opened.kept;
-                let away = place.away(opened.computing, site, layout);
+                let away = place.away(opened.sending, site, layout);
                 let from = place.from(opened.folding, site, layout);
                 let away = away.into_iter().map(|lanes| Outward::Dpdk(Box::new(lanes))).collect();
                 (away, from.into_iter().map(|lanes| Inward::Dpdk(Box::new(lanes))).collect())
@@ -193,7 +206,8 @@ impl Open {
         };
         let at_home = place.sub_ranges;
         let (own, received) = memory_lanes(at_home, at_home, BUCKETS, Layout::WHOLE);
-        let tx = own.into_iter().zip(away).map(|(own, away)| Tx {
+        let (ways, senders) = dealt(place, away, ring(site.settings));
+        let tx = own.into_iter().zip(ways).map(|(own, away)| Tx {
             place,
             own,
             away,
@@ -201,7 +215,7 @@ impl Open {
         });
         let rx = received.into_iter().zip(in_reach);
         let rx = rx.map(|(own, others)| Rx { own, others, ending: ending.clone() });
-        Ok(Led { tx: tx.collect(), rx: rx.collect(), kept })
+        Ok(Led { tx: tx.collect(), rx: rx.collect(), senders, kept })
     }
 }
 
@@ -219,11 +233,14 @@ impl Peers<'_> {
         SocketAddr::new(self.addresses[rank], port as u16)
     }
 
-    /// Sockets of threads of this machine, which know those of all others, from this one on.
-    fn sockets(&self, mut sockets: Vec<Udp>, first: usize) -> Vec<Udp> {
-        let others = self.place.others();
+    /// Sockets of threads of this machine, which know these of others: machine and number.
+    fn sockets(
+        &self,
+        mut sockets: Vec<Udp>,
+        others: impl Iterator<Item = (usize, usize)>,
+    ) -> Vec<Udp> {
         let addresses: Vec<SocketAddr> =
-            others.map(|(rank, at)| self.address(rank, first + at)).collect();
+            others.map(|(rank, index)| self.address(rank, index)).collect();
         for socket in &mut sockets {
             socket.set_peers(addresses.clone());
         }
@@ -232,21 +249,26 @@ impl Peers<'_> {
 }
 
 impl MachinePosition {
-    /// Connections of computation threads with the accumulator threads of others.
+    /// Buckets that lanes have of their own: none where those of computation threads come.
+    fn own_buckets(self, buckets: usize) -> usize {
+        if self.senders == 0 { buckets } else { 0 }
+    }
+
+    /// Connections of threads that send with the accumulator threads of others.
     fn away<D: Datagrams>(self, lower: Vec<D>, site: Site<'_>, layout: Layout) -> Endpoints<D> {
         let ends: Vec<End> = self.others().map(|(rank, at)| folding(self, rank, at)).collect();
         let away = lower.into_iter().enumerate().map(|(thread, lower)| {
-            let here = computing(self.rank, thread);
+            let here = sending(self.rank, thread);
             let lower = site.faulty(lower, here);
-            let settings = (layout, BUCKETS_OF_DATAGRAMS);
+            let settings = (layout, self.own_buckets(BUCKETS_OF_DATAGRAMS));
             Endpoint::new(lower, endpoint(site.common, (here, ends.clone()), settings))
         });
         away.collect()
     }
 
-    /// Connections of accumulator threads with the computation threads of others.
+    /// Connections of accumulator threads with the threads of others that send.
     fn from<D: Datagrams>(self, lower: Vec<D>, site: Site<'_>, layout: Layout) -> Endpoints<D> {
-        let ends: Vec<End> = self.others().map(|(rank, at)| computing(rank, at)).collect();
+        let ends: Vec<End> = self.other_senders().map(|(rank, at)| sending(rank, at)).collect();
         let from = lower.into_iter().enumerate().map(|(thread, lower)| {
             let here = folding(self, self.rank, thread);
             let lower = site.faulty(lower, here);
@@ -304,7 +326,7 @@ fn regions(place: MachinePosition, offers: &[Vec<u64>]) -> Result<Vec<SharedRx>,
     Ok(receivers)
 }
 
-/// Lanes over TCP: each computation thread connects to all others' accumulator threads.
+/// Lanes over TCP: each thread that sends connects to all others' accumulator threads.
 fn tcp(
     listener: &TcpListener,
     common: &Common,
@@ -317,20 +339,20 @@ fn tcp(
     let settings = StreamSettings { epoch, layout, protection, secret: secret.clone() };
     std::thread::scope(|scope| {
         let accepted = scope.spawn(|| {
-            let expected = place.others().count() * place.sub_ranges;
+            let expected = place.other_senders().count() * place.sub_ranges;
             accept(listener, common, (place.rank, expected), ending)
         });
         let connected = |thread| -> Result<Outward, Stop> {
-            let here = computing(place.rank, thread);
+            let here = sending(place.rank, thread);
             let mut lanes = TcpTx::new(here, settings.clone());
             for (rank, at) in place.others() {
                 let to = folding(place, rank, at);
                 let stream = connect(peers.address(rank, 0), common, (here, to))?;
-                lanes.push(stream, to, BUCKETS)?;
+                lanes.push(stream, to, place.own_buckets(BUCKETS))?;
             }
             Ok(Outward::Tcp(lanes))
         };
-        let away: Result<Vec<_>, Stop> = (0..place.sub_ranges).map(connected).collect();
+        let away: Result<Vec<_>, Stop> = (0..place.sending()).map(connected).collect();
         // Without it no lane is waited for.
         let away = away.inspect_err(|_| ending.end_epoch())?;
         let accepted = accepted.join().map_err(|_| Stop::broken("a door that panicked"))??;
@@ -338,7 +360,7 @@ fn tcp(
             .map(|thread| TcpRx::new(folding(place, place.rank, thread), settings.clone()))
             .collect();
         for (stream, peer, (_, lane)) in accepted {
-            let thread = usize::from(lane).checked_sub(place.sub_ranges);
+            let thread = usize::from(lane).checked_sub(place.sending());
             let lanes = thread.and_then(|thread| from.get_mut(thread));
             let lanes = lanes.ok_or_else(|| Stop::broken("a lane to a thread there is not"))?;
             lanes.push(stream, peer)?;
@@ -347,42 +369,11 @@ fn tcp(
     })
 }
 
-/// Ways to other machines.
-enum Outward {
-    Tcp(TcpTx),
-    Udp(Box<Endpoint<Faulty<Udp>>>),
-    Shared(SharedTx),
-    #[cfg(feature = "dpdk")]
-    Dpdk(Box<Endpoint<Faulty<Cables>>>),
-}
-
-impl Outward {
-    fn lanes(&mut self) -> &mut dyn TxLane {
-        match self {
-            Self::Tcp(lanes) => lanes,
-            Self::Udp(lanes) => &mut **lanes,
-            Self::Shared(lanes) => lanes,
-            #[cfg(feature = "dpdk")]
-            Self::Dpdk(lanes) => &mut **lanes,
-        }
-    }
-
-    fn is_idle(&self) -> bool {
-        match self {
-            Self::Tcp(lanes) => lanes.is_idle(),
-            Self::Udp(lanes) => TxLane::is_idle(&**lanes),
-            Self::Shared(lanes) => lanes.is_idle(),
-            #[cfg(feature = "dpdk")]
-            Self::Dpdk(lanes) => TxLane::is_idle(&**lanes),
-        }
-    }
-}
-
 /// Lanes of a computation thread, by the number of the sub-range that they lead to.
 pub(super) struct Tx {
     place: MachinePosition,
     own: MemoryTx,
-    away: Outward,
+    away: Way,
     ending: Ending,
 }
 
@@ -420,7 +411,7 @@ impl TxLane for Tx {
     }
 
     fn is_idle(&self) -> bool {
-        self.own.is_idle() && self.away.is_idle()
+        self.own.is_idle() && self.away.has_arrived()
     }
 }
 
@@ -461,12 +452,16 @@ impl RxLane for Rx {
 mod tests {
     use super::*;
 
+    fn place(sub_ranges: usize) -> MachinePosition {
+        MachinePosition { rank: 0, machines: 2, sub_ranges, senders: 0 }
+    }
+
     #[test]
     fn machines_have_several_ports_to_send_from() {
-        let ports = |sub_ranges, at: [u8; 4]| {
-            source_ports(MachinePosition { rank: 0, machines: 2, sub_ranges }, at.into())
-        };
+        let ports = |sub_ranges, at: [u8; 4]| source_ports(place(sub_ranges), at.into());
         assert_eq!([1, 2, 3, 16].map(|sub_ranges| ports(sub_ranges, [10, 0, 0, 1])), [8, 2, 1, 1]);
         assert_eq!(ports(1, [127, 0, 0, 1]), 1);
+        let served = [1, 2, 3].map(|senders| MachinePosition { senders, ..place(4) });
+        assert_eq!(served.map(|it| source_ports(it, [10, 0, 0, 1].into())), [2, 1, 1]);
     }
 }

@@ -10,6 +10,7 @@
 //!     sub-range    Computing     computation thread: reads, applies, scatters into buckets;
 //!                                Extending where edges have states, Closing over triangles
 //!                  Folding       accumulator thread: folds from the buffer that bytes arrived in
+//!     any number   SenderThread  sender thread, by an option: sends for computation threads
 //! ```
 //!
 //! | `BlitzG` | here |
@@ -19,6 +20,8 @@
 //! | updates that are grouped (CD) | appended, and put in runs when all have come: `gathered` |
 //! | messages longer than a bucket | `bundles`: rows of neighbours |
 //! | accumulator threads | `folding` |
+//! | sender threads, each with several queues | `senders`, `outward`: an option |
+//! | a core for each thread | `cores` |
 //! | `last` markers, and a barrier | `folding`, `table` |
 //! | kernel-bypassing or other lower layers | `lanes`, of the crate `transport` |
 //!
@@ -57,12 +60,14 @@ mod lanes;
 mod losses;
 mod machine;
 mod messages;
+mod outward;
 mod patience;
 mod position;
 mod processor;
 mod rounds;
 mod scattering;
 mod seat;
+mod senders;
 mod signals;
 mod starting;
 mod table;
@@ -123,6 +128,10 @@ pub struct Settings {
     pub card: Option<Card>,
     /// Sub-ranges of a machine, each with two threads: the least of all machines counts.
     pub sub_ranges: usize,
+    /// Sender threads of a machine, which send what computation threads write: no more than there
+    /// are sub-ranges, and the least of all machines counts. None: computation threads send
+    /// themselves.
+    pub senders: usize,
     /// Edges in a chunk, in memory.
     pub chunk_edges: usize,
     /// Vertices in a chunk of the result.
@@ -149,6 +158,7 @@ impl Default for Settings {
             #[cfg(feature = "dpdk")]
             card: None,
             sub_ranges: 1,
+            senders: 0,
             chunk_edges: 1 << 17,
             chunk_vertices: 1 << 18,
             checkpoint_every: Duration::from_secs(1),

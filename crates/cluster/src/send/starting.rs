@@ -1,12 +1,13 @@
-//! The threads of a machine in an epoch: two for each sub-range, of the kind that its program has.
+//! The threads of a machine in an epoch: two for each sub-range, of the kind that its program has,
+//! and those that send, if there are such.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 
 use welter_protocol::partitions::Partitions;
-use welter_transport::Destination;
+use welter_transport::{Destination, Sender as Serving};
 
 use super::Job;
 use super::checkpoint::Checkpoints;
@@ -14,15 +15,18 @@ use super::closing::Closing;
 use super::computing::Computing;
 use super::cores::Cores;
 use super::edges::{Gathering, Room};
+use super::ending::Ending;
 use super::error::Stop;
 use super::extending::Extending;
 use super::folding::Folding;
 use super::kernel::MessageKernel;
 use super::lanes::{Rx, Tx, short_bytes_max};
 use super::messages::Messages;
+use super::outward::Outward;
 use super::position::MachinePosition;
 use super::rounds::Rounds;
 use super::scattering::Scattering;
+use super::senders::SenderThread;
 use super::threads::{Threads, spawn};
 use super::turns::{Answer, Channels, Order, Turns};
 
@@ -36,6 +40,9 @@ pub(super) struct Starting<'e> {
     pub(super) from: Option<u64>,
     pub(super) rounds: Rounds,
     pub(super) cores: Cores,
+    pub(super) ending: &'e Ending,
+    /// Nanoseconds of processor time of sender threads that have ended.
+    pub(super) spent: &'e Arc<AtomicU64>,
 }
 
 /// Ends of a pair of threads.
@@ -50,14 +57,14 @@ struct Ends {
 }
 
 impl Starting<'_> {
-    /// Starts the threads of each sub-range.
+    /// Starts the threads of each sub-range, and sender threads.
     ///
     /// # Errors
     /// When a thread cannot be had.
     pub(super) fn start<'s>(
         &self,
         scope: &'s Scope<'s, '_>,
-        (tx, rx): (Vec<Tx>, Vec<Rx>),
+        (tx, rx, senders): (Vec<Tx>, Vec<Rx>, Vec<Serving<Outward>>),
         is_over: &Arc<AtomicBool>,
     ) -> Result<Threads, Stop> {
         let Self { job, place, .. } = *self;
@@ -80,6 +87,13 @@ impl Starting<'_> {
             let at = (self.cut.clone(), (sub_range, partition));
             self.pair(scope, (at, messages), (ends, &answer))?;
             orders.push(order);
+        }
+        for (number, sender) in senders.into_iter().enumerate() {
+            let core = self.cores.core(2 * place.sub_ranges + number);
+            let (ending, is_over, spent) =
+                (self.ending.clone(), is_over.clone(), self.spent.clone());
+            let sender = SenderThread { sender, core, ending, is_over, spent };
+            spawn(scope, "sender", &answer, move || sender.run())?;
         }
         Ok(Threads { orders, answers })
     }

@@ -58,8 +58,8 @@ fn numbers<V: Value>(values: Vec<V>) -> Vec<f64> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Exchange {
     Chunks(Route),
-    /// Messages by a transport, with this number of sub-ranges a machine.
-    Messages(Transport, usize),
+    /// Messages by a transport, with these numbers of sub-ranges and of sender threads a machine.
+    Messages(Transport, usize, usize),
 }
 
 impl Exchange {
@@ -71,7 +71,7 @@ impl Exchange {
 
 impl From<(Transport, usize)> for Exchange {
     fn from((transport, sub_ranges): (Transport, usize)) -> Self {
-        Self::Messages(transport, sub_ranges)
+        Self::Messages(transport, sub_ranges, 0)
     }
 }
 
@@ -278,10 +278,11 @@ fn messages(
     vertices: u64,
     (edges, reading): (Arc<dyn EdgeStream>, Reading),
 ) -> Option<send::Job> {
-    let Exchange::Messages(transport, sub_ranges) = exchange else { return None };
+    let Exchange::Messages(transport, sub_ranges, senders) = exchange else { return None };
     let settings = send::Settings {
         transport,
         sub_ranges,
+        senders,
         chunk_edges: 200,
         chunk_vertices: 40,
         edge_bytes: if sub_ranges == 1 { 0 } else { u64::MAX },

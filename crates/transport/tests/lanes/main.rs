@@ -61,10 +61,10 @@ fn secret() -> Secret {
     Secret::new([42; 32])
 }
 
-/// Threads 0 and up of machine 0 send to those of machine 1.
+/// Threads 0 and up of machine 0 send to those of machine 1, by `buckets` buckets of their own.
 fn tcp_lanes(
-    sources: u16,
-    sinks: u16,
+    (sources, sinks): (u16, u16),
+    buckets: usize,
     layout: Layout,
     protection: Protection,
 ) -> (Vec<TcpTx>, Vec<TcpRx>) {
@@ -77,7 +77,7 @@ fn tcp_lanes(
     for (source, sender) in (0..).zip(&mut senders) {
         for (sink, receiver) in (0..).zip(&mut receivers) {
             let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-            sender.push(stream, (1, sink), 4).unwrap();
+            sender.push(stream, (1, sink), buckets).unwrap();
             receiver.push(listener.accept().unwrap().0, (0, source)).unwrap();
         }
     }
@@ -88,7 +88,7 @@ fn tcp_lanes(
 fn tcp() {
     for layout in [Layout::WHOLE, Layout::DATAGRAM] {
         for protection in PROTECTIONS {
-            let (senders, receivers) = tcp_lanes(2, 3, layout, protection);
+            let (senders, receivers) = tcp_lanes((2, 3), 4, layout, protection);
             exchange(Case::default(), senders, receivers);
         }
     }
@@ -146,8 +146,17 @@ fn udp() {
 /// Three workers write, one sender thread sends for them.
 #[test]
 fn sender_threads() {
+    let case = Case::default();
     let (mut senders, receivers) = udp_lanes(1, 2, 0, Layout::ETHERNET, Protection::Sealed);
-    exchange_by_senders(Case::default(), 3, Layout::ETHERNET, senders.remove(0), receivers);
+    exchange_by_senders(case, 3, Layout::ETHERNET, senders.remove(0), receivers);
+    for layout in [Layout::WHOLE, Layout::DATAGRAM] {
+        for protection in PROTECTIONS {
+            let (mut senders, receivers) = tcp_lanes((1, 2), 0, layout, protection);
+            exchange_by_senders(case, 3, layout, senders.remove(0), receivers);
+        }
+        let (mut senders, receivers) = shared_lanes(1, 2, layout);
+        exchange_by_senders(case, 3, layout, senders.remove(0), receivers);
+    }
 }
 
 /// Sources that heads of buckets name: machine, lane and ring group of each sender to one thread.
@@ -177,7 +186,7 @@ fn sources_of_own_threads_are_none_of_other_machines() {
     let own = sources(memory_lanes(3, 1, 4, layout));
     let others = [
         sources(shared_lanes(3, 1, layout)),
-        sources(tcp_lanes(3, 1, layout, Protection::Trusted)),
+        sources(tcp_lanes((3, 1), 4, layout, Protection::Trusted)),
         sources(udp_lanes(3, 1, 4, layout, Protection::Trusted)),
     ];
     for others in others {
@@ -225,7 +234,7 @@ fn pagerank_is_that_of_one_thread() {
     let (whole, ethernet) = (Layout::WHOLE, Layout::ETHERNET);
     for machines in 2..5 {
         pagerank(memory_lanes(usize::from(machines), usize::from(machines), 3, whole));
-        pagerank(tcp_lanes(machines, machines, Layout::DATAGRAM, Protection::Sealed));
+        pagerank(tcp_lanes((machines, machines), 4, Layout::DATAGRAM, Protection::Sealed));
         pagerank(udp_lanes(machines, machines, 6, ethernet, Protection::Sealed));
     }
 }

@@ -6,11 +6,12 @@ use welter_algorithms::pagerank::Rank;
 
 use super::*;
 
-/// A run whose datagrams have these faults.
-fn run_with(faults: Option<Faults>) -> Finished {
+/// A run whose datagrams have these faults, of machines with as many sender threads.
+fn run_with(senders: usize, faults: Option<Faults>) -> Finished {
     let make = move || {
         let mut job = job(Transport::Udp, 20);
         job.settings.faults = faults.clone();
+        job.settings.senders = senders;
         job
     };
     ended(make).unwrap()
@@ -18,7 +19,7 @@ fn run_with(faults: Option<Faults>) -> Finished {
 
 #[test]
 fn lost_repeated_late_and_damaged_datagrams_change_no_answer() {
-    let expected = run_with(None);
+    let expected = run_with(0, None);
     let values = |finished: &Finished| -> Vec<f64> {
         // A rank comes first of its vertex, and a flag last.
         let bytes = size_of::<Rank<f64>>() + 1;
@@ -27,10 +28,10 @@ fn lost_repeated_late_and_damaged_datagrams_change_no_answer() {
         values.map(f64::from_ne_bytes).collect()
     };
     assert_eq!(values(&expected).len(), VERTICES as usize);
-    for (seed, lost) in [(1, 0), (2, 10), (3, 200)] {
+    for (seed, lost, senders) in [(1, 0, 0), (2, 10, 1), (3, 200, 0), (4, 200, 2)] {
         let faults =
             Faults { seed, lost, repeated: 100, late: 100, damaged: 100, ..Faults::default() };
-        let finished = run_with(Some(faults.clone()));
+        let finished = run_with(senders, Some(faults.clone()));
         assert_eq!((finished.restarts, finished.decided.len()), (0, expected.decided.len()));
         assert_eq!(finished.manifest.records, 600);
         for (found, right) in values(&finished).into_iter().zip(values(&expected)) {
