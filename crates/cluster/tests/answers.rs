@@ -53,11 +53,11 @@ fn components_by_labels() {
     everywhere("labels", &EXCHANGES);
 }
 
-/// The hubs have some five hundred neighbours each, and their partition more updates than the
-/// thousand that have room.
+/// On the first two the hubs have some five hundred neighbours each, and their partition more
+/// updates than the thousand that have room.
 #[test]
 fn communities_beside_memory() {
-    everywhere("communities", &[Route::Fold, Route::Spill].map(Exchange::from));
+    everywhere("communities", &EXCHANGES);
 }
 
 #[test]

@@ -6,8 +6,9 @@
 //! thread serves (`queues`): the group does not ask.
 //!
 //! **Invariant:** messages of a ring are sent in the order in which they were written, and the last
-//! bucket of an iteration after all others of it. Tested by
-//! `each_ring_keeps_its_order_and_ends_with_its_last_bucket`.
+//! bucket of an iteration after all others of it. Asserted in `RingGroup::wait_for`. Tested by
+//! `each_ring_keeps_its_order_and_ends_with_its_last_bucket` and
+//! `a_ring_may_end_its_iteration_before_others`.
 
 use crate::bucket::Bucket;
 use crate::lane::{LaneError, TxLane};
@@ -36,6 +37,8 @@ struct Ring {
     /// Bucket that is being filled: never a full one.
     open: Bucket,
     is_open: bool,
+    /// Whether the last bucket of this iteration was sent.
+    is_ended: bool,
     /// Updates beyond one a message, in the open bucket.
     more: u64,
 }
@@ -45,7 +48,7 @@ impl<L: TxLane> RingGroup<L> {
     pub fn new(lanes: L, destinations: &[Destination], width: u16) -> Self {
         let ring = |&destination: &Destination| {
             let open = Bucket::none();
-            Ring { destination, open, is_open: false, more: 0 }
+            Ring { destination, open, is_open: false, is_ended: false, more: 0 }
         };
         let rings = destinations.iter().map(ring).collect();
         Self { lanes, rings, width, iteration: 0, waits: 0 }
@@ -148,13 +151,26 @@ impl<L: TxLane> RingGroup<L> {
     /// # Errors
     /// If the lane fails.
     pub fn end_iteration(&mut self) -> Result<(), LaneError> {
-        for to in 0..self.rings.len() {
-            if !self.rings[to].is_open {
-                self.turn(to)?;
-            }
-            self.flush(to, true)?;
-        }
+        (0..self.rings.len()).try_for_each(|to| self.end_ring(to))?;
+        self.rings.iter_mut().for_each(|ring| ring.is_ended = false);
         self.iteration += 1;
+        Ok(())
+    }
+
+    /// Ends the iteration of one ring, as [`Self::end_iteration`] does of those that are left: what
+    /// folds there may be done with it while messages are written to others.
+    ///
+    /// # Errors
+    /// If the lane fails.
+    pub fn end_ring(&mut self, to: usize) -> Result<(), LaneError> {
+        if self.rings[to].is_ended {
+            return Ok(());
+        }
+        if !self.rings[to].is_open {
+            self.turn(to)?;
+        }
+        self.flush(to, true)?;
+        self.rings[to].is_ended = true;
         Ok(())
     }
 
@@ -212,6 +228,7 @@ impl<L: TxLane> RingGroup<L> {
     }
 
     fn wait_for(&mut self, to: usize) -> Result<Bucket, LaneError> {
+        assert!(!self.rings[to].is_ended, "nothing follows the last bucket of an iteration");
         let mut bucket = loop {
             if let Some(bucket) = self.lanes.bucket(to) {
                 break bucket;
@@ -289,6 +306,36 @@ mod tests {
             assert_eq!(sent.iter().map(|b| b.header.updates).sum::<u64>(), 50);
             assert!(sent.iter().all(|b| b.header.sub_range == 7 * to as u16));
         }
+    }
+
+    #[test]
+    fn a_ring_may_end_its_iteration_before_others() {
+        let kept = Kept { free: 9, sent: Vec::new() };
+        let mut group = RingGroup::new(kept, &[Destination::default(); 3], 8);
+        for _ in 0..2 {
+            group.send(0, &[1; 8]).unwrap();
+            group.send(1, &[2; 8]).unwrap();
+            group.end_ring(0).unwrap();
+            group.end_ring(2).unwrap();
+            let ends = |group: &RingGroup<Kept>, to: usize| {
+                let sent = group.lanes.sent.iter().filter(|(at, _)| *at == to);
+                let last = sent.filter(|(_, bucket)| bucket.header.last);
+                last.map(|(_, bucket)| bucket.header.iteration).collect::<Vec<_>>()
+            };
+            let iteration = group.iteration;
+            assert_eq!(ends(&group, 0), ends(&group, 2));
+            assert_eq!(ends(&group, 0).last(), Some(&iteration));
+            assert_eq!(ends(&group, 1).len(), iteration as usize, "it has not ended");
+            group.send(1, &[3; 8]).unwrap();
+            group.end_ring(0).unwrap();
+            group.end_iteration().unwrap();
+            assert!((0..3).all(|to| ends(&group, to) == (0..=iteration).collect::<Vec<_>>()));
+        }
+        let of = |to: usize| {
+            let sent = group.lanes.sent.iter().filter(|(at, _)| *at == to);
+            sent.map(|(_, bucket)| bucket.header.updates).sum::<u64>()
+        };
+        assert_eq!([of(0), of(1), of(2)], [2, 4, 0]);
     }
 
     #[test]

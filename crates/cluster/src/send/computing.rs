@@ -4,14 +4,27 @@
 //! ```text
 //! iteration 0    its share of the edges is sent to the owners of their sources; those that came
 //!                here get degrees, and vertices their first values, or those of a checkpoint
-//! iteration i    scatter: signals along edges, into buckets       last buckets
+//! iteration i    scatter: signals along edges, into buckets; a last bucket to each sub-range when
+//!                nothing more goes there
+//!                order: all machines have met the barrier of i - 1
 //!                the accumulator thread hands over a whole set
 //!                apply: values of it; totals go to the barrier    the empty set goes back
 //! ```
 //!
-//! **Invariant:** a set of accumulators is given back before the totals of its iteration are said,
-//! so both sets are at the accumulator thread when the next iteration begins anywhere. Checked in
-//! `Computing::iterate`, by its order.
+//! The set of a sub-range is whole when all threads have sent their last bucket *there*, so
+//! vertices are applied while other machines still send to others. Where a sub-range has two sets,
+//! the next scatter begins then, before the barrier is met: it needs signals alone, and totals of
+//! an iteration are wanted by the next `apply`, which waits for the order. So a thread is ahead of
+//! the others by one scatter at most. Messages of a run that turns out to be at its end are folded
+//! by accumulator threads into a set that is never applied, and are in no count. Accumulators that
+//! begin from values, and updates that are grouped, have one set, which is not empty before it was
+//! applied: there the scatter waits for the order (docs/decisions/158).
+//!
+//! **Invariant:** a set of accumulators is given back before the thread sends anything of the next
+//! iteration, so there is one at each accumulator thread when messages of an iteration come.
+//! Checked in `Set::gathered`. **Invariant:** no iteration is applied that the barrier before
+//! it did not decide on. Checked in `Computing::run`, by its order. Tested by
+//! `the_next_iteration_is_sent_before_its_order_and_applied_after_it`.
 
 use std::time::{Duration, Instant};
 
@@ -68,11 +81,17 @@ impl<L: TxLane> Computing<L> {
     /// Works until there is a result, from the checkpoint of an iteration where there is one.
     pub(super) fn run(mut self, input: Box<dyn Input>, from: Option<u64>) -> Result<(), Stop> {
         self.begin(input, from)?;
+        // Counts of the next iteration, where that was sent.
+        let mut ahead: Option<Sent> = None;
         loop {
             match self.turns.order()? {
                 Order::Iterate(iteration, last, due) => {
                     self.keep(due.as_ref())?;
-                    self.iterate((iteration, &last))?;
+                    let sent = ahead.take().map_or_else(|| self.scatter(), Ok)?;
+                    self.iterate((iteration, &last), sent)?;
+                    if self.kernel.shape().capabilities.combines {
+                        ahead = Some(self.scatter()?);
+                    }
                 }
                 Order::End => {
                     let edges = self.scattering.edges.count;
@@ -144,9 +163,17 @@ impl<L: TxLane> Computing<L> {
         Vertices { values: &mut self.values, signals: &mut self.signals, active }
     }
 
-    fn iterate(&mut self, (iteration, last): (u64, &[u8])) -> Result<(), Stop> {
-        self.scattering.scatter((&self.signals, &self.active), &mut self.turns.messages)?;
-        let sent = self.turns.messages.end_iteration()?;
+    /// Sends all messages of the next iteration, unless the run is at its end.
+    fn scatter(&mut self) -> Result<Sent, Stop> {
+        let Turns { messages, orders, .. } = &mut self.turns;
+        let of_vertices = (&self.signals[..], &self.active[..]);
+        self.scattering.scatter(of_vertices, messages, || orders.is_end())?;
+        let sent = messages.end_iteration()?;
+        Ok(sent)
+    }
+
+    /// Applies what has been sent to the sub-range in the iteration after this number of them.
+    fn iterate(&mut self, (iteration, last): (u64, &[u8]), sent: Sent) -> Result<(), Stop> {
         let (mut set, folded) = self.turns.gathered()?;
         let kernel = Kernel::Fold(self.kernel.clone());
         let (count, at) = (self.active.len(), (iteration, self.turns.place.1));

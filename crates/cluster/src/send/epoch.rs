@@ -9,6 +9,9 @@
 //! meet   parts of the result                                   the manifest
 //! ```
 //!
+//! Computation threads may have sent messages of the next iteration when a barrier is met
+//! (`computing`); a decision is about what was said there alone.
+//!
 //! Threads belong to the epoch, and all have ended when it has. The last barrier is met when all
 //! that a machine has sent has arrived, so accumulator threads that continue until then have
 //! acknowledged everything.

@@ -12,8 +12,12 @@
 //! Iterations here are those of lanes: a run that begins may take several.
 //!
 //! Sets themselves go from thread to thread, so no lock is on them. Messages of the next
-//! iteration may come while others of this one are missing; of the one after that none is sent
+//! iteration may come while others of this one are missing, since computation threads do not wait
+//! for the barrier where there are two sets (`computing`); of the one after that none is sent
 //! before this set was given back empty.
+//!
+//! **Invariant:** a message of an iteration comes when its set was given back, and none of the
+//! second next iteration. Checked in `Set::gathered` and `State::fold_into_set`.
 //!
 //! **Invariant:** a set is handed on when each computation thread of the cluster has sent its last
 //! bucket of the iteration, with the number of updates that all messages in it stood for. Checked
@@ -21,7 +25,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use welter_transport::{Arrived, Faults, Joined, RxLane};
 
@@ -88,7 +92,11 @@ impl<S> Set<S> {
     fn gathered(&mut self, empty: &Receiver<S>) -> Result<&mut S, Stop> {
         match &mut self.gathered {
             Some(gathered) => Ok(gathered),
-            none => Ok(none.insert(empty.recv().map_err(|_| Stop::Over)?)),
+            none => match empty.try_recv() {
+                Ok(set) => Ok(none.insert(set)),
+                Err(TryRecvError::Empty) => Err(Stop::broken("updates before their set is empty")),
+                Err(TryRecvError::Disconnected) => Err(Stop::Over),
+            },
         }
     }
 }

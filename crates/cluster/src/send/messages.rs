@@ -205,6 +205,15 @@ impl<L: TxLane> Messages<L> {
         Ok(std::mem::replace(&mut self.sent, none))
     }
 
+    /// Ends the iteration of a ring to which nothing more is sent in it.
+    ///
+    /// # Errors
+    /// Failure of a lane.
+    pub(super) fn end_ring(&mut self, ring: usize) -> Result<(), LaneError> {
+        self.close(ring)?;
+        self.rings.end_ring(ring)
+    }
+
     /// Polls until all that was sent has arrived.
     ///
     /// # Errors

@@ -23,6 +23,7 @@
 //! | sender threads, each with several queues | `senders`, `outward`: an option |
 //! | a core for each thread | `cores` |
 //! | `last` markers, and a barrier | `folding`, `table` |
+//! | apply and scatter while others send | `computing` |
 //! | kernel-bypassing or other lower layers | `lanes`, of the crate `transport` |
 //!
 //! Programs are those that fold, groups included, those whose edges have states, and those over

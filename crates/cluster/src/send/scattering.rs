@@ -1,7 +1,8 @@
 //! Scatter: updates along the edges of a sub-range, into messages, singly or combined.
 //!
 //! Edges lie by the sub-range that they lead to, so what is combined needs accumulators of one
-//! sub-range at a time, and those that were touched leave before the next one begins.
+//! sub-range at a time, and those that were touched leave before the next one begins. A sub-range
+//! is told at once that nothing more comes, so it may apply while others are still sent to.
 
 use std::sync::Arc;
 
@@ -59,31 +60,42 @@ impl Scattering {
         std::mem::take(&mut self.combined)
     }
 
-    /// Sends what the sources of all edges say, if they are active.
+    /// Sends what the sources of all edges say, if they are active, as long as the run is not over:
+    /// what is sent then is of no use. Rings to sub-ranges that are done have ended the iteration.
     pub(super) fn scatter<L: TxLane>(
         &mut self,
         (signals, active): (&[u8], &[u8]),
         messages: &mut Messages<L>,
+        mut is_over: impl FnMut() -> bool,
     ) -> Result<(), Stop> {
         let frontier = self.kernel.shape().capabilities.frontier;
         let (parts, share) = if frontier { actives(active) } else { (u64::MAX, 1.0) };
         let sources = Sources { signals, active: frontier.then_some(active) };
+        for to in lacking(&self.edges.chunks, self.cut.count()) {
+            messages.end_ring(to)?;
+        }
         let chunks = std::mem::take(&mut self.edges.chunks);
         // Each begins with another destination, so that not all send to one.
         let first = chunks.partition_point(|chunk| chunk.other <= self.place);
         let (early, late) = chunks.split_at(first);
         let same = |one: &EdgeChunk, next: &EdgeChunk| one.other == next.other;
         let mut targets = late.chunk_by(same).chain(early.chunk_by(same));
-        let done = targets.try_for_each(|chunks| {
+        let done = targets.try_for_each(|chunks| -> Result<(), Stop> {
             let gain = self.gain(chunks, share);
+            let target = chunks.first().map(|chunk| chunk.other as usize);
             let chunks = chunks.iter().filter(|chunk| chunk.sources & parts != 0);
+            let chunks = chunks.take_while(|_| !is_over());
             match gain {
                 Some(gain) => {
                     self.combined.gain += gain;
-                    self.combined(chunks, sources, messages)
+                    self.combined(chunks, sources, messages)?;
                 }
-                None => self.singly(chunks, sources, messages),
+                None => self.singly(chunks, sources, messages)?,
             }
+            if let Some(target) = target {
+                messages.end_ring(target)?;
+            }
+            Ok(())
         });
         self.edges.chunks = chunks;
         done
@@ -159,6 +171,13 @@ impl Scattering {
         self.combined.messages += sent;
         Ok(())
     }
+}
+
+/// Sub-ranges, of as many, to which none of these chunks leads, which lie in their order.
+fn lacking(chunks: &[EdgeChunk], sub_ranges: u32) -> Vec<usize> {
+    let mut chunks = chunks.chunk_by(|one, next| one.other == next.other).peekable();
+    let mut has = |to: u32| chunks.next_if(|group| group[0].other == to).is_some();
+    (0..sub_ranges).filter(|&to| !has(to)).map(|to| to as usize).collect()
 }
 
 /// Parts of vertices that have active ones, and the share of those that are.

@@ -6,9 +6,12 @@
 //! whole   from the accumulator thread: a set that is full   give     the set, empty again
 //! ```
 //!
+//! A thread may send what the next iteration will need before it is ordered ([`Orders::is_end`]
+//! says whether that is in vain by now), but waits for the order before it takes the next set.
+//!
 //! **Invariant:** a set that an iteration needs is given before the totals of the one before are
-//! said, so it is at the accumulator thread when the iteration begins anywhere. Checked in
-//! `Computing::iterate`, `Extending::iterate` and `Closing::iterate`, by their order.
+//! said, and before this thread sends anything of it, so it is at the accumulator thread when the
+//! iteration begins anywhere. Checked in `Set::gathered`.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -110,13 +113,34 @@ pub(super) struct Channels<S> {
     pub(super) core: Option<usize>,
 }
 
+/// Orders that come to a thread.
+pub(super) struct Orders {
+    coming: Receiver<Order>,
+    /// The one that has come, and was not asked for yet.
+    next: Option<Order>,
+}
+
+impl Orders {
+    /// Whether the run is at its end.
+    pub(super) fn is_end(&mut self) -> bool {
+        if self.next.is_none() {
+            self.next = self.coming.try_recv().ok();
+        }
+        matches!(self.next, Some(Order::End))
+    }
+}
+
 /// The turns of a thread.
 pub(super) struct Turns<L, S> {
     pub(super) cut: Arc<Partitions>,
     /// Number of the sub-range at its machine, and in the cluster.
     pub(super) place: (usize, u32),
     pub(super) messages: Messages<L>,
-    ways: Channels<S>,
+    pub(super) orders: Orders,
+    answers: Sender<Answer>,
+    full: Receiver<Whole<S>>,
+    empty: Sender<S>,
+    core: Option<usize>,
     since: Instant,
     times: [u64; 2],
     processor: ProcessorTime,
@@ -129,8 +153,20 @@ impl<L: TxLane, S> Turns<L, S> {
         messages: Messages<L>,
         ways: Channels<S>,
     ) -> Self {
-        let (since, processor) = (Instant::now(), ProcessorTime::default());
-        Self { cut, place, messages, ways, since, times: [0; 2], processor }
+        let Channels { orders, answers, whole, empty, core } = ways;
+        Self {
+            cut,
+            place,
+            messages,
+            orders: Orders { coming: orders, next: None },
+            answers,
+            full: whole,
+            empty,
+            core,
+            since: Instant::now(),
+            times: [0; 2],
+            processor: ProcessorTime::default(),
+        }
     }
 
     /// The first vertex of the sub-range.
@@ -138,11 +174,17 @@ impl<L: TxLane, S> Turns<L, S> {
         self.cut.range(self.place.1).start
     }
 
-    /// The next order. Lanes are polled meanwhile: others may wait for buckets of this thread that
-    /// the system took and a link that was cut since then has not delivered.
+    /// The next order, once all that was sent has arrived. Lanes are polled meanwhile: others may
+    /// wait for buckets of this thread that the system took and a link that was cut since then has
+    /// not delivered.
     pub(super) fn order(&mut self) -> Result<Order, Stop> {
+        self.turn(0);
+        self.messages.drain()?;
         let order = loop {
-            match self.ways.orders.recv_timeout(LOOK) {
+            if let Some(order) = self.orders.next.take() {
+                break order;
+            }
+            match self.orders.coming.recv_timeout(LOOK) {
                 Ok(order) => break order,
                 Err(RecvTimeoutError::Timeout) => self.messages.poll()?,
                 Err(RecvTimeoutError::Disconnected) => return Err(Stop::Over),
@@ -161,14 +203,14 @@ impl<L: TxLane, S> Turns<L, S> {
     }
 
     fn say(&self, answer: Answer) -> Result<(), Stop> {
-        self.ways.answers.send(answer).map_err(|_| Stop::Over)
+        self.answers.send(answer).map_err(|_| Stop::Over)
     }
 
     fn whole(&mut self) -> Result<Whole<S>, Stop> {
         self.turn(0);
         self.messages.drain()?;
         let whole = loop {
-            match self.ways.whole.recv_timeout(LOOK) {
+            match self.full.recv_timeout(LOOK) {
                 Ok(whole) => break whole,
                 // Others wait for buckets that a link which is cut has not delivered.
                 Err(RecvTimeoutError::Timeout) => self.messages.poll()?,
@@ -182,7 +224,7 @@ impl<L: TxLane, S> Turns<L, S> {
     /// Gives the accumulator thread an empty set.
     pub(super) fn give(&self, set: S) {
         // The thread may have ended by now, and knows why.
-        let _ = self.ways.empty.send(set);
+        let _ = self.empty.send(set);
     }
 
     /// The set of an iteration in which all has been sent, and what came to it.
@@ -225,7 +267,7 @@ impl<L: TxLane, S> Turns<L, S> {
         }
         drop(input);
         // Threads that read for it would have got its core too.
-        bind(self.ways.core);
+        bind(self.core);
         let sent = self.messages.end_iteration()?;
         match self.whole()? {
             Whole::Edges(edges, folded) => Ok((sent, edges, folded)),
