@@ -65,7 +65,7 @@ mod traffic;
 mod triangles;
 
 pub use self::budget_error::within;
-pub(crate) use self::compression::Sampled;
+pub use self::compression::Sampled;
 pub use self::device::{Device, Measured};
 pub(crate) use self::device::{better_sizes, sizes, smaller};
 pub use self::disk_usage::DiskUsage;

@@ -24,13 +24,15 @@ pub(super) const SAMPLE_BYTES: usize = 1 << 18;
 
 /// A codec, and what it made of a sample of chunks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Sampled {
-    pub(crate) compression: Compression,
+pub struct Sampled {
+    /// The codec.
+    pub compression: Compression,
     /// Bytes that were stored for each one.
-    pub(crate) ratio: f64,
-    /// Seconds of a core to compress a byte, and to decompress it.
-    pub(crate) compress: f64,
-    pub(crate) decompress: f64,
+    pub ratio: f64,
+    /// Seconds of a core to compress a byte of a chunk,
+    pub compress: f64,
+    /// and to decompress it.
+    pub decompress: f64,
 }
 
 impl Sampled {
@@ -39,7 +41,7 @@ impl Sampled {
         Self { compression: Compression::None, ratio: 1.0, compress: 0.0, decompress: 0.0 };
 
     /// Tries a codec on some chunks; it tells nothing where none of them becomes smaller.
-    pub(crate) fn of(compression: Compression, chunks: &[&[u8]]) -> Option<Self> {
+    pub fn of(compression: Compression, chunks: &[&[u8]]) -> Option<Self> {
         let mut compressor = Compressor::new(compression)?;
         let (mut decompressor, mut room) = (Decompressor::new(), Vec::new());
         let (mut plain, mut stored) = (0, 0);
@@ -65,6 +67,14 @@ impl Sampled {
             decompress: decompress / bytes,
         })
     }
+
+    /// The codec with which it takes the fewest `seconds`, if that saves enough.
+    pub fn fastest(sampled: &[Self], seconds: impl Fn(&Self) -> f64) -> Compression {
+        let without = MARGIN * seconds(&Self::NONE);
+        let timed = sampled.iter().map(|codec| (seconds(codec), codec.compression));
+        let best = timed.min_by(|one, other| one.0.total_cmp(&other.0));
+        best.filter(|(took, _)| *took < without).map_or(Compression::None, |(_, codec)| codec)
+    }
 }
 
 impl Plan {
@@ -82,7 +92,7 @@ impl Plan {
         let bytes = self.chunk_bytes_expected().saturating_sub(storage.cache_bytes) as f64;
         let read = bytes * self.edge_passes() as f64;
         let threads = self.premises.threads as f64;
-        fastest(sampled, |codec| {
+        Sampled::fastest(sampled, |codec| {
             let saved = 1.0 - codec.ratio;
             let ingest = Stage {
                 cores: ingest.cores + bytes * codec.compress / threads,
@@ -107,7 +117,7 @@ impl Plan {
         let Traffic { read, written } = self.state_traffic();
         let (read, written) = (read as f64, written as f64);
         let threads = self.premises.threads as f64;
-        fastest(sampled, |codec| {
+        Sampled::fastest(sampled, |codec| {
             let cores = written * codec.compress + read * codec.decompress;
             let moved = written / writes as f64 + read / reads as f64;
             let stage = Stage {
@@ -118,14 +128,6 @@ impl Plan {
             stage.seconds()
         })
     }
-}
-
-/// The codec with which it takes least, if that saves enough.
-fn fastest(sampled: &[Sampled], seconds: impl Fn(&Sampled) -> f64) -> Compression {
-    let without = MARGIN * seconds(&Sampled::NONE);
-    let timed = sampled.iter().map(|codec| (seconds(codec), codec.compression));
-    let best = timed.min_by(|one, other| one.0.total_cmp(&other.0));
-    best.filter(|(took, _)| *took < without).map_or(Compression::None, |(_, codec)| codec)
 }
 
 #[cfg(test)]

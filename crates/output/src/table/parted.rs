@@ -42,8 +42,8 @@ pub fn extension((compression, format): (Compression, TableFormat)) -> String {
     }
 }
 
-/// Writes some rows of a table to a part, with `threads` threads (0: one a core). Vertices that its
-/// columns name are those of `named`, among which its own are.
+/// Writes some rows of a table to a part, to a bucket by these requests, with `threads` threads (0:
+/// one a core). Vertices that its columns name are those of `named`, among which its own are.
 ///
 /// # Errors
 /// See [`OutputError`]. Nothing is left then.
@@ -52,14 +52,13 @@ pub fn write_table_part(
     named: &VertexColumn,
     path: &Path,
     (compression, format): (Compression, TableFormat),
-    threads: usize,
+    (requests, threads): (WriteRequests, usize),
     progress: &Progress,
 ) -> Result<TablePart, OutputError> {
     let name = path.display().to_string();
     let view = View::of_rows(rows, named, &name)?;
     check(&view, format)?;
-    // Several are written at the same time, so none is sent by many requests.
-    let mut target = Target::create(path, WriteRequests::default(), progress)?;
+    let mut target = Target::create(path, requests, progress)?;
     let written = write(&view, &mut target, format, compression, &name, threads, progress);
     match written.and_then(|()| target.sync()) {
         Ok(()) => Ok(TablePart { target }),
