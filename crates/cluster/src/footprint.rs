@@ -12,6 +12,7 @@
 //! under way   chunks that are pulled or served, two windows of stores, and pages of those before
 //! updates     of programs whose updates are not merged: as many as are kept, at worst all, and as
 //!             many that helpers hand over; more wait on the disk
+//! codecs      compressors, and room for a chunk that comes out of a frame, where there are any
 //! beyond      an eighth, which the allocator has beyond what it was asked for
 //! ```
 //!
@@ -266,6 +267,7 @@ impl Cut {
             ("bins", self.edge_bins(demand) + self.update_bins(widths)),
             ("under way", chunks + 2 * window + 2 * pool_bytes(window) as u64),
             ("updates", self.kept(demand)),
+            ("codecs", self.of.codecs.memory_bytes(self.chunk(widths))),
         ];
         let all: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
         parts.push(("beyond", all / 8));
@@ -309,7 +311,7 @@ impl Cut {
         if !self.has_update_bins() {
             return 0;
         }
-        let places = if widths.combines { self.width * TARGET_BYTES } else { 0 };
+        let places = if widths.combines && self.of.combines { self.width * TARGET_BYTES } else { 0 };
         // Bins that are flushed are there twice.
         self.count * self.binned() * 2 * (widths.record + TARGET_BYTES) + places
     }
@@ -389,7 +391,7 @@ impl Cut {
         }
         let Demand { widths, .. } = demand;
         let edges = self.own_edges(demand);
-        let most = if widths.combines {
+        let most = if widths.combines && self.of.combines {
             // A record for each vertex of each chunk that has an edge to it.
             edges.min(self.of.vertices * edges.div_ceil(u64::from(self.of.chunk_records)))
         } else {

@@ -8,7 +8,7 @@
 //!     driver     the loop: events in, effects out; one thread
 //!     disk       blocks and manifests in a folder; a few threads
 //!     links      frames to and from peers over TCP; two threads a peer, and a listener
-//!     program    the worker; one thread, and a scratch file
+//!     program    the worker, behind codecs where chunks are compressed; one thread, a scratch file
 //! ```
 //!
 //! The meaning of an effect and of an event is written at [`welter_protocol::Effect`] and
@@ -31,6 +31,8 @@ mod ask;
 mod attendance;
 mod batches;
 mod clock;
+mod codecs;
+mod compressed_worker;
 mod control;
 mod credentials;
 mod disk;
@@ -68,6 +70,8 @@ mod threads;
 pub use activity::Activity;
 pub use ask::{Answer, Ask};
 pub use batches::BatchCounter;
+pub use codecs::{Codecs, DiskRates};
+pub use compressed_worker::CompressedWorker;
 pub use credentials::{Credentials, Trust};
 pub use disk::folder::{Folder, Parts, Unread};
 pub use disk::stale::{is_used, sweep};

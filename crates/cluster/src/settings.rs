@@ -10,6 +10,7 @@ use welter_protocol::wire::BODY_BYTES_MAX;
 use welter_store::header::Encoding;
 use welter_worker::Partitioning;
 
+use crate::codecs::Codecs;
 use crate::links::Bounds;
 
 const MILLIS: u64 = 1_000_000;
@@ -59,6 +60,15 @@ pub struct Settings {
     pub fills_evenly: bool,
     /// Blocks that lie on a second machine too.
     pub copies: Copies,
+    /// Encoding in which edges are written.
+    pub encoding: Encoding,
+    /// Whether updates for one destination are merged in the buffer of a chunk, where the program
+    /// can.
+    pub combines: bool,
+    /// Codecs of chunks, which take memory. Machines need not have the same.
+    pub codecs: Codecs,
+    /// Iterations from one checkpoint to the next.
+    pub checkpoint_interval: u32,
     /// Decides which engine a chunk goes to, and whom a machine asks first.
     pub seed: u64,
 }
@@ -84,6 +94,10 @@ impl Settings {
             bias: Bias::PAPER,
             fills_evenly: true,
             copies: Copies::NONE,
+            encoding: Encoding::Packed,
+            combines: true,
+            codecs: Codecs::None,
+            checkpoint_interval: 1,
             seed: 1,
         }
     }
@@ -94,13 +108,13 @@ impl Settings {
         Some(Partitioning {
             partitions: Partitions::fitting(machines, vertices, vertex_bytes, set_bytes_max)?,
             route: self.route,
-            encoding: Encoding::Packed,
+            encoding: self.encoding,
             chunk_records: self.chunk_records,
             chunk_vertices: self.chunk_vertices,
             piece_edges: self.piece_edges,
             bins_open_max: self.bins_open_max,
             source_parts: 1,
-            combines: true,
+            combines: self.combines,
         })
     }
 
@@ -122,7 +136,7 @@ impl Settings {
             bins_open_max: self.bins_open_max,
             handover: Handover::Memory,
             sets: Sets::Bags,
-            checkpoint_interval: 1,
+            checkpoint_interval: self.checkpoint_interval,
             scatter_checkpoints: false,
             edges: self.edges,
             carries: self.carries,

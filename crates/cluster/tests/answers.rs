@@ -4,9 +4,10 @@
 mod common;
 
 use tempfile::TempDir;
-use welter_cluster::{ClusterError, Threads};
+use welter_cluster::{ClusterError, Codecs, CompressedWorker, MakeTask, Task, Threads};
 use welter_protocol::config::Route;
 use welter_protocol::failure::Exit;
+use welter_store::frame::Compression;
 
 use common::{Exchange, communities, graph, job};
 use welter_cluster::send::Transport;
@@ -91,6 +92,31 @@ fn triangles_and_clustering() {
 #[test]
 fn components_by_contraction() {
     everywhere("contraction", &[Route::Fold, Route::Spill].map(Exchange::from));
+}
+
+/// Machines have one codec each, or none.
+#[test]
+fn chunks_that_are_compressed_are_those_of_the_job() {
+    let codecs = |rank: usize| Codecs::Stated(Compression::ALL[(rank + 4) % 5]);
+    for name in ["pagerank", "labels", "communities", "contraction"] {
+        for route in [Route::Fold, Route::Spill] {
+            let directory = TempDir::new().expect("there is a place for it");
+            let job = job(name, &graph(3, 300, 4000), 4, route);
+            let mut make = job.workers();
+            let compressed: MakeTask = Box::new(move |rank| {
+                Ok(match make(rank)? {
+                    Task::Chunks(worker) => {
+                        let worker = CompressedWorker::new(worker, codecs(rank), None);
+                        Task::Chunks(Box::new(worker))
+                    }
+                    task @ Task::Messages(_) => task,
+                })
+            });
+            let mut host = Threads::new(job.run.clone(), directory.path(), compressed);
+            let finished = job.check(&mut host);
+            assert_eq!(finished.restarts, 0, "{name} {route:?}");
+        }
+    }
 }
 
 #[test]

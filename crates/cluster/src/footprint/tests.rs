@@ -1,8 +1,10 @@
 //! Budgets that are kept, and what grows with machines, copies, edges and updates.
 
 use welter_protocol::config::Copies;
+use welter_store::frame::Compression;
 
 use super::*;
+use crate::codecs::Codecs;
 
 const RANKS: Widths =
     Widths { vertex: 17, signal: 8, accum: 8, record: 8, edge: 5, combines: true, degrees: true };
@@ -54,6 +56,23 @@ fn copies_take_disk_and_network() {
     assert!(none[0] < vertices[0] && vertices[0] < both[0], "disk");
     assert!(none[1] < vertices[1] && vertices[1] == both[1], "network of fixed edges");
     assert!(none[2] == vertices[2] && none[2] == both[2], "memory");
+}
+
+#[test]
+fn codecs_take_memory_and_updates_one_by_one_take_storage() {
+    let of = |change: fn(Settings) -> Settings| {
+        change(settings(2, Route::Spill)).footprint(&demand(1 << 28)).unwrap()
+    };
+    let plain = of(|all| all);
+    let measured = of(|all| Settings { codecs: Codecs::Measured, ..all });
+    let stated = of(|all| Settings { codecs: Codecs::Stated(Compression::Zstd), ..all });
+    let memory = [&plain, &stated, &measured].map(Footprint::memory_bytes);
+    assert!(memory[0] < memory[1] && memory[1] < memory[2], "{memory:?}");
+    assert_eq!(measured.disk_bytes(), plain.disk_bytes(), "no codec may make them smaller");
+    // Of few vertices a chunk has a record each.
+    let few = of(|all| Settings { vertices: 1 << 16, ..all });
+    let apart = of(|all| Settings { vertices: 1 << 16, combines: false, ..all });
+    assert!(apart.written_bytes > 2 * few.written_bytes);
 }
 
 #[test]
