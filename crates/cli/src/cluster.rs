@@ -25,6 +25,7 @@ use crate::algorithms::on_cluster::{
 };
 use crate::args::{Cluster, MachineRoute, RunOptions};
 use crate::argv;
+use crate::cluster_codecs::ChunkCodecs;
 use crate::cluster_options::{sending, settings, transport_name, unfit};
 use crate::cluster_parts::{Looked, Parted, PartsAt};
 use crate::cluster_plan::{MachinePlan, Premises};
@@ -98,6 +99,7 @@ pub(crate) struct Job {
     /// Where machines write the result, if they do.
     parts: Option<PartsAt>,
     program: ClusterProgram,
+    codecs: ChunkCodecs,
     /// Route of machines, with their settings and their plan.
     pub(crate) choice: RouteChoice,
     /// Machines that send messages.
@@ -152,7 +154,7 @@ impl Job {
             reading: program.reading(reading),
             sent_reading: program.sent_reading(reading),
         };
-        let parts = PartsAt::of(&args.output)?;
+        let parts = PartsAt::of(&args.output)?.map(|it| it.sent_by(&args.resources));
         let (writes, held) = writing(place, parts.is_some(), &premises.settings);
         let choice = choose(&premises, (args, session), (place.tells, place.told), (&ids, held))?;
         let sends = choice.route == MachineRoute::Send;
@@ -177,6 +179,7 @@ impl Job {
             is_checked: algorithm.weighs() || !algorithm.tables().is_empty(),
             parts,
             program,
+            codecs: ChunkCodecs::of(args, machines, session),
             choice,
             messages: None,
             notes,
@@ -270,7 +273,8 @@ impl Job {
         let share =
             Share::new(self.edges.clone(), self.reading, self.share).weighted(self.weighted);
         let share = share.with_members(self.members(), me);
-        (self.program.worker)(cut, GRAPH, Box::new(share)).map(Task::from)
+        let worker = (self.program.worker)(cut, GRAPH, Box::new(share))?;
+        Ok(self.codecs.worker(worker).into())
     }
 
     /// Result, from what the machines have made.

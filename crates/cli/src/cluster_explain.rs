@@ -37,7 +37,7 @@ pub(crate) fn explain(
     check(algorithm, &run)?;
     let machines = machines_of(cluster)?;
     let session = Session::start(run.resources.without_route())?;
-    let source = Source::of(&run.input)?;
+    let source = Source::planned(&run.input, &run.resources)?;
     algorithm.check(&run.input.shown())?;
     if !source.lasts() {
         return Err(unfit("each machine reads the input, which a pipe gives once"));

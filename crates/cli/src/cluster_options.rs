@@ -3,12 +3,16 @@
 //! Invariant: what a cluster cannot do is refused before anything is read, and never left out.
 //! Tested by `a_cluster_refuses_what_it_cannot_do`.
 
-use welter_cluster::Settings;
+use std::num::NonZero;
+
 use welter_cluster::send::{self, Combine, Transport};
-use welter_engine::plan::{FrontierMode, IndexMode};
+use welter_cluster::{Codecs, Settings};
+use welter_engine::plan::{FrontierMode, IndexMode, human_bytes};
 use welter_objects::Location;
+use welter_progress::FailureKind;
 use welter_protocol::config::{Copies, Route};
 use welter_protocol::steal::Bias;
+use welter_store::header::Encoding;
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::{ClusterProgram, refused};
@@ -17,62 +21,92 @@ use crate::args::{
     RunOptions, TransportArg,
 };
 use crate::choice::FallbackReason;
+use crate::cluster_codecs;
 use crate::failure::Failure;
 
 /// Sub-ranges of a machine that sends messages, at most: each computation thread has a ring of
 /// buckets for each of the cluster.
 pub(crate) const SUB_RANGES_MAX: usize = 16;
 
-/// Refuses options that a cluster does not know yet.
+/// Refuses options that machines do not have.
 pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), Failure> {
-    let (resources, checkpoint) = (&args.resources, &args.checkpoint);
-    let options = [
-        ("--checkpoint-every", checkpoint.checkpoint_every.is_some()),
-        ("--checkpoint-disk", !checkpoint.checkpoint_disks.is_empty()),
-        ("--threads", resources.threads.is_some()),
-        ("--edge-cache", !resources.edge_cache.is_empty()),
-        ("--encoding", resources.encoding.is_some()),
-        ("--compression", resources.compression.is_some()),
-        ("--read-size", resources.read_size.is_some()),
-        ("--write-size", resources.write_size.is_some()),
-        ("--in-flight", resources.in_flight.is_some()),
-        ("--io", resources.io.is_some()),
-        ("--stripe-bits", resources.stripe_bits.is_some()),
-        ("--block-bits", resources.block_bits.is_some()),
-        ("--no-combine", resources.no_combine),
-        ("--no-fuse", resources.no_fuse),
-        ("--frontier", algorithm.frontier() != FrontierMode::Auto),
-        ("--index", algorithm.index() != IndexMode::Auto),
-    ];
-    if let Some((option, _)) = options.iter().find(|(_, is_stated)| *is_stated) {
-        return Err(refused(option));
+    if let Some((option, why)) = lacking(algorithm, args) {
+        return Err(refused(option, why));
     }
     if algorithm.tables().iter().chain(args.input.vertex_tables()).any(|name| name == "-") {
         return Err(unfit("each machine reads the table, which standard input gives once"));
     }
-    let sends = args.resources.route == Some(RouteArg::Send);
+    let (resources, checkpoint) = (&args.resources, &args.checkpoint);
+    let sends = resources.route == Some(RouteArg::Send);
     let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
     if checkpoint.checkpoint.is_some() {
         let is_ray = matches!(args.cluster.cluster, Some(Cluster::Ray(_)));
         check_checkpoint(checkpoint, sends, is_ray)?;
     }
-    if !sends && resources.edge_memory.is_some() {
-        return Err(refused("--edge-memory"));
-    }
-    if sends && copies(args) != Copies::NONE {
-        return Err(unfit("--mirror: machines of --route send keep values at barriers alone"));
+    check_uploads(args)?;
+    if let Some(what) = misplaced(args, sends) {
+        return Err(unfit(what));
     }
     check_transport(&args.cluster, sends, is_local)?;
-    if args.cluster.combine.is_some() && !sends {
-        return Err(unfit("--combine is of --route send"));
-    }
-    if args.cluster.senders.is_some() && !sends {
-        return Err(unfit("--senders is of --route send"));
-    }
     match args.resources.route {
         None | Some(RouteArg::Fold | RouteArg::Spill | RouteArg::Send) => Ok(()),
         Some(_) => Err(unfit("--route: a cluster has the routes fold, spill and send")),
     }
+}
+
+/// An option that is stated and that no machine has, and the reason why.
+fn lacking(algorithm: &dyn Algorithm, args: &RunOptions) -> Option<(&'static str, &'static str)> {
+    let resources = &args.resources;
+    let disks = "a machine has its blocks in one directory";
+    let cells = "chunks of machines are cut by partitions and cells, not by stripes and blocks";
+    let schedules = "machines leave out chunks without active sources, and have no other schedule";
+    let sets = "vertex sets of machines are on their disks until they are at work on them";
+    let options = [
+        ("--checkpoint-disk", disks, !args.checkpoint.checkpoint_disks.is_empty()),
+        ("--stripe-bits", cells, resources.stripe_bits.is_some()),
+        ("--block-bits", cells, resources.block_bits.is_some()),
+        ("--vertices-in-memory", sets, resources.vertices_in_memory),
+        ("--frontier", schedules, algorithm.frontier() != FrontierMode::Auto),
+        ("--index", schedules, algorithm.index() != IndexMode::Auto),
+    ];
+    let stated = options.into_iter().find(|(.., is_stated)| *is_stated);
+    stated.map(|(option, why, _)| (option, why))
+}
+
+/// Words about an option that is stated and is not of the route.
+fn misplaced(args: &RunOptions, sends: bool) -> Option<&'static str> {
+    let resources = &args.resources;
+    let spills = resources.route == Some(RouteArg::Spill);
+    let compresses = cluster_codecs::stated(resources) != Codecs::None;
+    let packed = "--encoding: machines of --route send have packed edges in memory";
+    let alone = "--mirror: machines of --route send keep values at barriers alone";
+    let options = [
+        ("--edge-memory is of --route send", !sends && resources.edge_memory.is_some()),
+        ("--combine is of --route send", !sends && args.cluster.combine.is_some()),
+        ("--senders is of --route send", !sends && args.cluster.senders.is_some()),
+        ("--no-combine is of --route spill", !spills && resources.no_combine),
+        ("--no-fuse is of --route spill", !spills && resources.no_fuse),
+        ("--compression: machines of --route send store no chunks", sends && compresses),
+        (packed, sends && resources.encoding.is_some()),
+        (alone, sends && copies(args) != Copies::NONE),
+    ];
+    options.into_iter().find(|(_, is_misplaced)| *is_misplaced).map(|(what, _)| what)
+}
+
+/// Refuses stated parts of objects that take more than half of a stated budget, which they are
+/// beside what a machine has in memory until its result is written.
+fn check_uploads(args: &RunOptions) -> Result<(), Failure> {
+    let is_sent = args.output.output.as_deref().and_then(Location::of).is_some();
+    let (stated, memory) = (args.resources.write_requests(), args.resources.memory);
+    let Some((requests, memory)) = stated.zip(memory).filter(|_| is_sent) else { return Ok(()) };
+    let need = requests.memory_bytes();
+    if need <= memory / 2 {
+        return Ok(());
+    }
+    let [need, has] = [need, memory].map(human_bytes);
+    let what = format!("--memory {has}: parts on their way to a bucket take {need}");
+    let hint = "take smaller ones (--write-size), fewer (--in-flight), or more memory";
+    Err(Failure::new(FailureKind::Budget, what).hint(hint))
 }
 
 /// Refuses ways of messages that machines do not have.
@@ -129,11 +163,17 @@ pub(crate) fn settings(
     program: &ClusterProgram,
     (machines, vertices): (usize, u64),
 ) -> Settings {
+    let resources = &args.resources;
+    let every = args.checkpoint.checkpoint_every.map_or(1, NonZero::get);
     Settings {
         edges: program.edges,
         carries: program.carries,
         bias: bias(args),
         copies: copies(args),
+        encoding: resources.settings(0).encoding.unwrap_or(Encoding::Packed),
+        combines: !resources.no_combine,
+        codecs: cluster_codecs::stated(resources),
+        checkpoint_interval: u32::try_from(every).unwrap_or(u32::MAX),
         ..Settings::new(machines, vertices, program.vertex_bytes, Route::Fold)
     }
 }
@@ -142,6 +182,7 @@ pub(crate) fn settings(
 pub(crate) fn sending(args: &RunOptions) -> send::Settings {
     let here = if let Some(Cluster::Local(machines)) = args.cluster.cluster { machines } else { 1 };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.resources.threads.unwrap_or(cores / here);
     let transport = match args.cluster.transport {
         None | Some(TransportArg::Tcp) => Transport::Tcp,
         Some(TransportArg::Udp) => Transport::Udp,
@@ -158,7 +199,7 @@ pub(crate) fn sending(args: &RunOptions) -> send::Settings {
     };
     // Each sub-range has two threads.
     let senders = args.cluster.senders.map_or(0, usize::from);
-    let sub_ranges = ((cores / here).saturating_sub(senders) / 2).clamp(1, SUB_RANGES_MAX);
+    let sub_ranges = (threads.saturating_sub(senders) / 2).clamp(1, SUB_RANGES_MAX);
     let edge_bytes = args.resources.edge_memory.unwrap_or(u64::MAX);
     send::Settings {
         transport,
@@ -208,11 +249,13 @@ fn copies(args: &RunOptions) -> Copies {
     }
 }
 
-/// Threads that read the input: machines that are processes of one computer share its cores.
+/// Threads that read the input, as stated: else machines that are processes of one computer share
+/// its cores.
 pub(crate) fn threads(args: &RunOptions, rank: Option<usize>, machines: usize) -> Option<usize> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
-    (is_local && rank.is_some()).then_some((cores / machines).max(1))
+    let share = (is_local && rank.is_some()).then_some((cores / machines).max(1));
+    args.resources.threads.or(share)
 }
 
 /// The route that is stated. `must_wait`: whether the program has no updates that do not wait on
@@ -242,6 +285,8 @@ pub(crate) fn not_of_send(args: &RunOptions) -> Option<&'static str> {
         ("--mirror", copies(args) != Copies::NONE),
         ("--steal-bias", args.cluster.steal_bias.is_some()),
         ("--metrics", args.cluster.metrics.is_some()),
+        ("--encoding", args.resources.encoding.is_some()),
+        ("--compression", cluster_codecs::stated(&args.resources) != Codecs::None),
     ];
     options.into_iter().find(|(_, is_stated)| *is_stated).map(|(option, _)| option)
 }

@@ -25,7 +25,7 @@ use welter_cluster::{
 };
 use welter_model::edges::StreamError;
 use welter_model::table::{Column, Columns, Table, VertexColumn};
-use welter_objects::Location;
+use welter_objects::{Location, WriteRequests};
 use welter_output::{
     Compression, OutputError, TableFormat, TablePart, extension, write_file, write_table_part,
 };
@@ -34,7 +34,7 @@ use welter_protocol::Payload;
 use welter_protocol::ids::Bytes;
 
 use crate::algorithms::on_cluster::{Decoder, Finding};
-use crate::args::TableArgs;
+use crate::args::{ResourceArgs, TableArgs};
 use crate::argv;
 use crate::failure::Failure;
 use crate::promise::Outputs;
@@ -48,6 +48,8 @@ const DONE: &str = "_SUCCESS";
 pub(crate) struct PartsAt {
     path: PathBuf,
     form: (Compression, TableFormat),
+    /// Requests by which a part is sent to a bucket.
+    requests: WriteRequests,
 }
 
 /// A job whose result may be written in parts.
@@ -88,7 +90,12 @@ impl PartsAt {
             (None, None) => (Compression::None, TableFormat::Csv),
             (format, _) => TableFormat::of(path, format)?,
         };
-        Ok(Some(Self { path: path.to_owned(), form }))
+        Ok(Some(Self { path: path.to_owned(), form, requests: WriteRequests::default() }))
+    }
+
+    /// The directory, with parts that are sent as resources say, if they do.
+    pub(crate) fn sent_by(self, resources: &ResourceArgs) -> Self {
+        Self { requests: resources.write_requests().unwrap_or(self.requests), ..self }
     }
 
     /// Refuses a directory where a process writes that is no machine.
@@ -169,8 +176,8 @@ impl<'j> Parts<'j> {
         let rows = self.job.rows(place.offset_bytes, payload);
         let count = rows.columns.listed().unwrap_or(rows.vertices.len()) as u64;
         // Machines of one computer write at the same time.
-        let (named, form) = (self.job.named(), self.at.form);
-        let part = write_table_part(&rows, named, &path, form, 1, &self.progress)?;
+        let (named, by) = (self.job.named(), (self.at.requests, 1));
+        let part = write_table_part(&rows, named, &path, self.at.form, by, &self.progress)?;
         Ok((part, count))
     }
 }

@@ -12,10 +12,14 @@ use welter_model::edges::{EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_progress::FailureKind;
 use welter_protocol::config::Route;
+use welter_store::header::Encoding;
 
 use crate::algorithms::on_cluster::ClusterProgram;
 use crate::failure::Failure;
 use crate::number_format::{counted, grouped};
+
+/// Bytes of a pair of ends beyond those of a packed edge, by which widths are reckoned.
+const PAIR_BYTES: u64 = 4;
 
 /// Bytes of an edge that is in memory, with a weight.
 const EDGE_BYTES: u64 = 16;
@@ -80,6 +84,8 @@ impl Premises<'_> {
         budget: Option<u64>,
     ) -> Result<Option<MachinePlan>, u64> {
         let Some(widths) = self.program.widths else { return Ok(None) };
+        let more = if self.settings.encoding == Encoding::Pairs { PAIR_BYTES } else { 0 };
+        let widths = Widths { edge: widths.edge + more, ..widths };
         let all = Settings { route, ..self.settings }.keeping(&widths);
         let demand = |budget: Option<u64>| Demand {
             edges: self.streamed(self.reading),

@@ -183,7 +183,7 @@ pub(crate) fn be(
 fn follow(algorithm: &dyn Algorithm, args: &RunOptions, seating: &Seating) -> Result<(), Failure> {
     let session = Session::start(args.resources.of_machine())?;
     let looked = (|| {
-        let source = Source::of(&args.input)?;
+        let source = Source::with(&args.input, &args.resources)?;
         let place =
             ProcessRole { rank: Some(seating.rank), writes: false, tells: false, told: None };
         let (input, _) = of_computers(algorithm, args, (&source, &session), seating)?;

@@ -25,6 +25,7 @@ mod cache_figures;
 mod checkpoint;
 mod choice;
 mod cluster;
+mod cluster_codecs;
 mod cluster_directory;
 mod cluster_explain;
 mod cluster_options;

@@ -188,7 +188,7 @@ pub(crate) fn be(
     let budget = resources.memory.or(chosen_for).unwrap_or(share);
     let resources = ResourceArgs { memory: Some(budget), ..resources };
     let session = Session::within(resources, &Progress::new())?;
-    let source = Source::of(&args.input)?;
+    let source = Source::with(&args.input, &args.resources)?;
     let wanted = InputReading::of(algorithm, args, (Some(seat.rank), machines));
     let role = shares::role(algorithm, args, (machines, false))?;
     let (input, seat) = match seat.reading {

@@ -99,10 +99,13 @@ fn on_cluster(
 fn begin(args: &RunOptions) -> Result<(Session, Source), Failure> {
     let mut session = Session::start(args.resources.without_route())?;
     session.prices = args.price.read()?;
-    let source = Source::of(&args.input)?;
+    let source = Source::with(&args.input, &args.resources)?;
     let mut outputs = Outputs::of(&source);
     match PartsAt::of(&args.output)? {
-        None => check_outputs(&args.output, outputs)?,
+        None => {
+            check_outputs(&args.output, outputs)?;
+            hold_parts(&args.output, &mut session);
+        }
         Some(parts) => {
             parts.promise(&mut outputs)?;
             args.output.report.iter().try_for_each(|path| outputs.promise(path))?;

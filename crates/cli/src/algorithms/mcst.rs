@@ -198,7 +198,8 @@ impl Algorithm for Options {
             return Ok(ClusterProgram::fold(program, top, move |ended| forest(ended, weighted)));
         }
         if !self.method.is_free() {
-            return Err(refused("--method passes"));
+            let why = "machines have no forest of all vertices in common";
+            return Err(refused("--method passes", why));
         }
         let program = ForestContraction::new(cost);
         Ok(ClusterProgram::contracting(program, top, move |ended| forest(ended, weighted)))

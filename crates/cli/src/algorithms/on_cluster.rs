@@ -35,9 +35,9 @@ const ROWS_BYTES: u64 = 512 << 20;
 /// Edges that are looked at in one go.
 const PIECE_EDGES: usize = 1 << 16;
 
-/// Refuses an option, by its words.
-pub(crate) fn refused(option: &str) -> Failure {
-    Failure::usage(format!("{option} is not known to a cluster yet"))
+/// Refuses an option, by its words and the reason why machines do not have it.
+pub(crate) fn refused(option: &str, why: &str) -> Failure {
+    Failure::usage(format!("{option}: {why}"))
         .hint("leave it out, or leave --cluster out to run in this process")
 }
 

@@ -117,7 +117,8 @@ impl Algorithm for Options {
 
     fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
         if !self.method.is_free() && !self.method.by_labels() {
-            return Err(refused("--method passes"));
+            let why = "machines have no state of all vertices in common";
+            return Err(refused("--method passes", why));
         }
         let program = if self.method.by_labels() {
             ClusterProgram::fold(StrongLabels, Top::Groups, components)

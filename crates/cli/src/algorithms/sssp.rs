@@ -217,7 +217,7 @@ impl Algorithm for Options {
 
     fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
         if let Delta::Width(_) = self.delta {
-            return Err(refused("--delta"));
+            return Err(refused("--delta", "on machines all who came nearer speak at once"));
         }
         let sources = self.sources.find(&graph.known())?;
         let of = (sources.len(), graph.weighted);

@@ -143,8 +143,8 @@ impl Algorithm for Options {
             return Ok(ClusterProgram::fold(LabelPropagation, Top::Groups, components));
         }
         if !self.method.is_free() {
-            // Machines have no forest in common.
-            return Err(refused("--method union-find"));
+            let why = "machines have no forest of all vertices in common";
+            return Err(refused("--method union-find", why));
         }
         let program = LocalContraction::new(CONTRACTION_SEED);
         Ok(ClusterProgram::contracting(program, Top::Groups, components).with_members())

@@ -207,13 +207,22 @@ impl ResourceArgs {
     }
 
     /// An option of these that machines of a cluster would not hear of when a run is resumed:
-    /// their blocks are those of a route, and `are_processes` are started with the words of then.
+    /// their blocks are those of a route and of a plan, and `are_processes` are started with the
+    /// words of then.
     pub(crate) fn unheard_by_machines(&self, are_processes: bool) -> Option<&'static str> {
         let options = [
             ("--route", self.route.is_some()),
             ("--edge-memory", self.edge_memory.is_some()),
+            ("--encoding", self.encoding.is_some()),
+            ("--compression", self.compression.is_some()),
             ("--memory", are_processes && self.memory.is_some()),
             ("--scratch", are_processes && !self.scratch.is_empty()),
+            ("--threads", are_processes && self.threads.is_some()),
+            ("--edge-cache", are_processes && !self.edge_cache.is_empty()),
+            ("--read-size", are_processes && self.read_size.is_some()),
+            ("--write-size", are_processes && self.write_size.is_some()),
+            ("--in-flight", are_processes && self.in_flight.is_some()),
+            ("--io", are_processes && self.io.is_some()),
         ];
         options.into_iter().find(|(_, is_stated)| *is_stated).map(|(option, _)| option)
     }

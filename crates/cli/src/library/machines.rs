@@ -95,7 +95,7 @@ fn job(words: &[String]) -> Result<(Box<dyn Algorithm>, RunOptions, Source), Fai
         return Err(unfit("--checkpoint: machines of a caller have files of their own"));
     }
     algorithm.check(&args.input.shown())?;
-    let source = Source::of(&args.input)?;
+    let source = Source::with(&args.input, &args.resources)?;
     if !source.lasts() {
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }

@@ -32,6 +32,12 @@ impl Session {
         self.device_at(&self.resources.scratch())
     }
 
+    /// The device that blocks of a machine lie on, by the rates that a probe kept there: that of a
+    /// directory of checkpoints, or of temporary files.
+    pub(crate) fn device_of_blocks(&self, checkpoints: Option<&Path>) -> Option<Device> {
+        checkpoints.map_or_else(|| self.device(), |kept| self.device_at(&[kept.to_owned()]))
+    }
+
     /// The device that a graph is written to, by the rates that a probe kept of the directories it
     /// will lie in.
     pub(super) fn device_of(&self, options: &KeepOptions) -> Option<Device> {

@@ -261,9 +261,15 @@ fn a_cluster_refuses_what_it_cannot_do() {
     let sandbox = Sandbox::new();
     sandbox.write("links.tsv", "1\t2\n2\t3\n");
     for (line, message) in [
-        ("pagerank rmat:5 --checkpoint d --checkpoint-every 2", "--checkpoint-every"),
+        ("pagerank rmat:5 --checkpoint d --checkpoint-disk e", "--checkpoint-disk"),
+        ("pagerank rmat:5 --stripe-bits 20", "--stripe-bits"),
+        ("pagerank rmat:5 --block-bits 12", "--block-bits"),
+        ("pagerank rmat:5 --route spill --vertices-in-memory", "--vertices-in-memory"),
+        ("pagerank rmat:5 --route fold --no-combine", "--no-combine is of --route spill"),
+        ("pagerank rmat:5 --route send --compression zstd", "--compression"),
+        ("pagerank rmat:5 --route send --encoding short", "--encoding"),
+        ("pagerank rmat:5 --edge-cache d:1GiB", "--edge-cache"),
         ("triangles rmat:5 --memory 1GiB --route spill", "--memory"),
-        ("pagerank rmat:5 --compression zstd", "--compression"),
         ("pagerank rmat:5 --route ranges", "routes fold, spill and send"),
         ("wcc rmat:5 --method union-find", "--method union-find"),
         ("scc rmat:5 --method passes", "--method passes"),

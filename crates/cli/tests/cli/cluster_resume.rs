@@ -62,7 +62,15 @@ fn a_run_goes_on_after_the_process_that_started_it_died() {
         let description = String::from_utf8(sandbox.read("kept/cluster.json")).unwrap();
         let shorter = description.replace("4000", "40");
         fs::write(sandbox.path().join("kept/cluster.json"), shorter).unwrap();
-        for option in ["--route spill", "--edge-memory 0", "--memory 1GiB", "--scratch ."] {
+        for option in [
+            "--route spill",
+            "--edge-memory 0",
+            "--memory 1GiB",
+            "--scratch .",
+            "--compression zstd",
+            "--encoding short",
+            "--in-flight 2",
+        ] {
             let refused = sandbox.run(&format!("resume kept {option}"));
             assert_eq!(refused.code, Some(2), "{option}: {}", refused.stderr);
             let message = "machines of a cluster continue as they were told at first";

@@ -13,7 +13,7 @@ const RUN: &str = "run pagerank s3://box/a/graph --iterations 4 --edge-memory 0 
                    --report r.json";
 
 /// Bytes of chunks that the bucket was asked for since the last look, and requests for anything.
-fn asked(server: &BucketServer) -> (u64, usize) {
+pub(crate) fn asked(server: &BucketServer) -> (u64, usize) {
     let edges = object(server, "edges-0");
     let all: Vec<_> = server.take_requests();
     let of_edges = all.iter().filter(|request| request.path == edges && request.method == "GET");

@@ -20,6 +20,7 @@ mod cluster;
 mod cluster_budget;
 mod cluster_faults;
 mod cluster_inputs;
+mod cluster_options;
 mod cluster_parts;
 mod cluster_resume;
 mod compression;

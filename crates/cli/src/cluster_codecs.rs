@@ -1,0 +1,54 @@
+//! Codecs of the chunks of a run on a cluster, as its options say.
+//!
+//! All machines are told by one option, and each chooses for itself where that is `auto`: by the
+//! rates that a probe kept of the disk that its blocks lie on. A frame says how it was compressed,
+//! so machines may come to different codecs.
+
+use welter_cluster::{Codecs, CompressedWorker, DiskRates, Worker};
+use welter_engine::plan::{CompressionMode, Device};
+use welter_store::frame::Compression;
+
+use crate::args::{Cluster, ResourceArgs, RunOptions};
+use crate::session::Session;
+
+/// Codecs of a machine, with what is known of its disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChunkCodecs {
+    codecs: Codecs,
+    disk: Option<DiskRates>,
+}
+
+/// Codecs that are stated: none where nothing is said, since a network may be the slower one.
+pub(crate) fn stated(resources: &ResourceArgs) -> Codecs {
+    match resources.compression.map(CompressionMode::from) {
+        None | Some(CompressionMode::Stated(Compression::None)) => Codecs::None,
+        Some(CompressionMode::Stated(compression)) => Codecs::Stated(compression),
+        Some(CompressionMode::Measured | CompressionMode::Auto) => Codecs::Measured,
+    }
+}
+
+impl ChunkCodecs {
+    /// Codecs of each of some machines, those of one computer having their share of its disk.
+    pub(crate) fn of(args: &RunOptions, machines: usize, session: &Session) -> Self {
+        let codecs = stated(&args.resources);
+        if codecs != Codecs::Measured {
+            return Self { codecs, disk: None };
+        }
+        let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
+        let sharing = (if is_local { machines } else { 1 }) as f64;
+        let rates = |Device { read, write, .. }: Device| DiskRates {
+            read: read as f64 / sharing,
+            write: write as f64 / sharing,
+        };
+        let device = session.device_of_blocks(args.checkpoint.checkpoint.as_deref());
+        Self { codecs, disk: device.map(rates) }
+    }
+
+    /// A worker whose chunks are compressed so.
+    pub(crate) fn worker(&self, worker: Box<dyn Worker>) -> Box<dyn Worker> {
+        match self.codecs {
+            Codecs::None => worker,
+            codecs => Box::new(CompressedWorker::new(worker, codecs, self.disk)),
+        }
+    }
+}
