@@ -8,7 +8,7 @@ use std::sync::Arc;
 use welter_cluster::host::Finished;
 use welter_cluster::send;
 use welter_cluster::{
-    BatchCounter, ClusterError, Merged, Reach, RequestCounter, Run, Settings, Share, Task,
+    BatchCounter, ClusterError, Copies, Merged, Reach, RequestCounter, Run, Settings, Share, Task,
     own_edges,
 };
 use welter_model::edges::{EdgeList, EdgeStream, Pair, Reading};
@@ -26,7 +26,8 @@ use crate::algorithms::on_cluster::{
 use crate::args::{Cluster, MachineRoute, RunOptions};
 use crate::argv;
 use crate::cluster_codecs::ChunkCodecs;
-use crate::cluster_options::{sending, settings, transport_name, unfit};
+use crate::cluster_copies::copies;
+use crate::cluster_options::{check_vertices, sending, settings, transport_name, unfit};
 use crate::cluster_parts::{Looked, Parted, PartsAt};
 use crate::cluster_plan::{MachinePlan, Premises};
 use crate::cluster_report::Machines;
@@ -43,9 +44,6 @@ use crate::shares::{GraphInput, InputReading};
 
 /// Number of the graph in its chunks: a cluster has one.
 const GRAPH: u64 = 1;
-
-/// Most vertices of a graph whose updates wait on storage.
-const VERTICES_MAX: u64 = 1 << 31;
 
 /// Result of a run.
 pub(crate) struct ClusterOutcome {
@@ -100,6 +98,7 @@ pub(crate) struct Job {
     parts: Option<PartsAt>,
     program: ClusterProgram,
     codecs: ChunkCodecs,
+    copies: Option<Copies>,
     /// Route of machines, with their settings and their plan.
     pub(crate) choice: RouteChoice,
     /// Machines that send messages.
@@ -180,6 +179,7 @@ impl Job {
             parts,
             program,
             codecs: ChunkCodecs::of(args, machines, session),
+            copies: copies(args)?,
             choice,
             messages: None,
             notes,
@@ -243,14 +243,14 @@ impl Job {
         let words = self.words(&shared);
         let reach = Reach::default();
         let (bounds, contents) = (Settings::bounds(), self.contents);
-        let batches = self.batches.clone();
+        let (batches, copies) = (self.batches.clone(), self.copies.clone());
         let begun = self.objects;
         let objects = RequestCounter::new(move || {
             let Traffic { reads, writes, bytes_received, bytes_sent } =
                 Traffic::so_far().since(begun);
             [reads, writes, bytes_received, bytes_sent]
         });
-        Ok((Run { config, words, contents, bounds, reach, objects, batches }, cut))
+        Ok((Run { config, words, contents, bounds, reach, objects, batches, copies }, cut))
     }
 
     /// The run in words, of which these are the command's.
@@ -359,15 +359,6 @@ impl Parted for Job {
         }
         Ok(finding)
     }
-}
-
-/// Refuses more vertices than updates on storage can be for.
-fn check_vertices(vertices: u64) -> Result<(), Failure> {
-    if vertices <= VERTICES_MAX {
-        return Ok(());
-    }
-    let what = format!("a cluster takes {VERTICES_MAX} vertices at most, not {vertices}");
-    Err(unfit(what))
 }
 
 /// Number of the contents of an input, by which computers compare their copies.

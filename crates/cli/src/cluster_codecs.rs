@@ -6,6 +6,7 @@
 
 use welter_cluster::{Codecs, CompressedWorker, DiskRates, Worker};
 use welter_engine::plan::{CompressionMode, Device};
+use welter_objects::Location;
 use welter_store::frame::Compression;
 
 use crate::args::{Cluster, ResourceArgs, RunOptions};
@@ -40,7 +41,9 @@ impl ChunkCodecs {
             read: read as f64 / sharing,
             write: write as f64 / sharing,
         };
-        let device = session.device_of_blocks(args.checkpoint.checkpoint.as_deref());
+        // With checkpoints in a bucket blocks lie among temporary files.
+        let kept = args.checkpoint.checkpoint.as_deref();
+        let device = session.device_of_blocks(kept.filter(|it| Location::of(it).is_none()));
         Self { codecs, disk: device.map(rates) }
     }
 

@@ -6,6 +6,9 @@
 //!    /machine-RANK    blocks and manifests of a machine
 //! ```
 //!
+//! In a bucket the run has copies ([`crate::cluster_copies`]), and the directory goes with the
+//! command.
+//!
 //! Of several computers each keeps such a directory, `DIR/rank-RANK`, so that DIR may be one that
 //! all of them find, or another one on each.
 //!
@@ -19,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use welter_cluster::{is_used, remove_files, sweep};
+use welter_objects::Location;
 use welter_progress::FailureKind;
 use welter_store::durable;
 
@@ -26,10 +30,12 @@ use crate::algorithms::algorithm::Algorithm;
 use crate::args::RunOptions;
 use crate::argv;
 use crate::checkpoint::{command, described};
+use crate::cluster_copies::{self, CopiesFolder};
 use crate::environment;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::load::Source;
+use crate::say;
 use crate::session::Session;
 
 /// Name of the description of a run.
@@ -48,6 +54,8 @@ pub(crate) struct Directory {
     named: PathBuf,
     /// The description of a run that can be resumed, locked.
     kept: Option<File>,
+    /// Checkpoints in a bucket.
+    copies: Option<CopiesFolder>,
 }
 
 /// Folder of the machine of several computers.
@@ -75,6 +83,10 @@ type Description = (Vec<u8>, Option<usize>);
 
 /// The description of the run on a cluster whose checkpoints are in a directory, if there is one.
 pub(crate) fn description(directory: &Path) -> Result<Option<Description>, Failure> {
+    if Location::of(directory).is_some() {
+        let found = cluster_copies::description(directory, DESCRIPTION)?;
+        return Ok(found.map(|bytes| (bytes, None)));
+    }
     let rank = rank_of(directory);
     let own = rank.map_or_else(|| directory.to_owned(), |rank| directory.join(rank_name(rank)));
     let path = own.join(DESCRIPTION);
@@ -104,6 +116,10 @@ impl Directory {
         let Some(path) = &args.checkpoint.checkpoint else {
             return Self::passing(&session.resources.scratch());
         };
+        if Location::of(path).is_some() {
+            let here = Self::passing(&session.resources.scratch())?;
+            return here.copied(path, args, &described(args, algorithm, source)?);
+        }
         let machine = |rank: usize| path.join(format!("machine-{rank}"));
         let machines = (0..machines).map(machine).collect::<Vec<_>>();
         Self::keep([path, path], &machines, (false, described(args, algorithm, source)?))
@@ -116,6 +132,15 @@ impl Directory {
         (source, rank): (&Source, usize),
     ) -> Result<Option<Self>, Failure> {
         let Some(all) = &args.checkpoint.checkpoint else { return Ok(None) };
+        if Location::of(all).is_some() {
+            if rank > 0 {
+                return Ok(None);
+            }
+            // Files of this machine are among its temporary ones.
+            let (path, named) = (all.clone(), all.clone());
+            let here = Self { path, named, kept: None, copies: None };
+            return here.copied(all, args, &described(args, algorithm, source)?).map(Some);
+        }
         if let Err(error) = durable::make_directory(all, None)
             && !all.is_dir()
         {
@@ -126,6 +151,19 @@ impl Directory {
         // One that died while others go on is started again by the command of the run.
         let description = (rank > 0, described(args, algorithm, source)?);
         Self::keep([&path, all], &[machine], description).map(Some)
+    }
+
+    /// The directory of a run that is kept in a folder of a bucket.
+    fn copied(
+        mut self,
+        folder: &Path,
+        args: &RunOptions,
+        description: &[u8],
+    ) -> Result<Self, Failure> {
+        self.copies = CopiesFolder::keep(folder, args, (DESCRIPTION, description))?;
+        self.named = self.copies.as_ref().map_or(folder, CopiesFolder::path).to_owned();
+        interrupt::will_resume(&command(&self.named));
+        Ok(self)
     }
 
     /// Keeps a run in the first path, which is resumed by the second one, and may go on there with
@@ -159,7 +197,7 @@ impl Directory {
             std::thread::sleep(WAIT);
         }
         interrupt::will_resume(&command(named));
-        Ok(Self { path, named: named.to_owned(), kept: Some(kept) })
+        Ok(Self { path, named: named.to_owned(), kept: Some(kept), copies: None })
     }
 
     /// A new one, which goes with the command.
@@ -168,7 +206,7 @@ impl Directory {
         let path = parent.join(format!("welter-cluster-{}", std::process::id()));
         durable::make_directory(&path, None)?;
         sweep(parent, &path);
-        Ok(Self { named: path.clone(), path, kept: None })
+        Ok(Self { named: path.clone(), path, kept: None, copies: None })
     }
 
     /// Path of the directory.
@@ -176,14 +214,17 @@ impl Directory {
         &self.path
     }
 
-    /// Folder of the machine of several computers.
-    pub(crate) fn machine(&self) -> PathBuf {
-        self.path.join(MACHINE)
+    /// Folder of the machine of several computers, which goes with it where it has copies.
+    pub(crate) fn machine(&self) -> Option<PathBuf> {
+        self.copies.is_none().then(|| self.path.join(MACHINE))
     }
 
     /// Ends a run: removes checkpoints that are not needed, or says how to continue from them.
     pub(crate) fn end<T>(mut self, done: Result<T, Failure>) -> Result<T, Failure> {
-        let Some(kept) = self.kept.take() else { return done };
+        let (kept, copies) = (self.kept.take(), self.copies.take());
+        if kept.is_none() && copies.is_none() {
+            return done;
+        }
         let command = command(&self.named);
         let goes_on = |failure: &Failure| {
             let begins_anew = [FailureKind::Usage, FailureKind::Missing, FailureKind::Budget];
@@ -192,7 +233,7 @@ impl Directory {
         match done {
             Err(failure) if goes_on(&failure) || argv::is_resumed() && failure.code() != 0 => {
                 // The machines are gone, and their files stay.
-                self.kept = Some(kept);
+                self.kept = kept;
                 if failure.kind() == Some(FailureKind::Cancelled) {
                     let failure = Failure::new(FailureKind::Resumable, "interrupted");
                     return Err(failure.hint(format!("{command} resumes it")));
@@ -201,6 +242,10 @@ impl Directory {
             }
             done => {
                 interrupt::will_not_resume();
+                let left = copies.and_then(|copies| copies.remove(DESCRIPTION).err());
+                if let Some(error) = left {
+                    say::line(format_args!("note: checkpoints are not all removed: {error}"));
+                }
                 done
             }
         }
@@ -209,7 +254,11 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        if self.kept.is_none() && remove_files(&self.path) && self.named != self.path {
+        let is_elsewhere = |path: &Path| Location::of(path).is_some();
+        if is_elsewhere(&self.path) || self.kept.is_some() {
+            return;
+        }
+        if remove_files(&self.path) && self.named != self.path && !is_elsewhere(&self.named) {
             // It may have those of other machines.
             let _ = fs::remove_dir(&self.named);
         }

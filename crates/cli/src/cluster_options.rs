@@ -17,8 +17,7 @@ use welter_store::header::Encoding;
 use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::{ClusterProgram, refused};
 use crate::args::{
-    CheckpointArgs, Cluster, ClusterArgs, CombineArg, MachineRoute, MirrorArg, RouteArg,
-    RunOptions, TransportArg,
+    Cluster, ClusterArgs, CombineArg, MachineRoute, MirrorArg, RouteArg, RunOptions, TransportArg,
 };
 use crate::choice::FallbackReason;
 use crate::cluster_codecs;
@@ -28,6 +27,17 @@ use crate::failure::Failure;
 /// buckets for each of the cluster.
 pub(crate) const SUB_RANGES_MAX: usize = 16;
 
+/// Most vertices of a graph whose updates wait on storage.
+const VERTICES_MAX: u64 = 1 << 31;
+
+/// Refuses graphs with more vertices than machines take.
+pub(crate) fn check_vertices(vertices: u64) -> Result<(), Failure> {
+    if vertices <= VERTICES_MAX {
+        return Ok(());
+    }
+    Err(unfit(format!("a cluster takes {VERTICES_MAX} vertices at most, not {vertices}")))
+}
+
 /// Refuses options that machines do not have.
 pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), Failure> {
     if let Some((option, why)) = lacking(algorithm, args) {
@@ -36,12 +46,11 @@ pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), 
     if algorithm.tables().iter().chain(args.input.vertex_tables()).any(|name| name == "-") {
         return Err(unfit("each machine reads the table, which standard input gives once"));
     }
-    let (resources, checkpoint) = (&args.resources, &args.checkpoint);
-    let sends = resources.route == Some(RouteArg::Send);
+    let sends = args.resources.route == Some(RouteArg::Send);
     let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
-    if checkpoint.checkpoint.is_some() {
+    if args.checkpoint.checkpoint.is_some() {
         let is_ray = matches!(args.cluster.cluster, Some(Cluster::Ray(_)));
-        check_checkpoint(checkpoint, sends, is_ray)?;
+        check_checkpoint(sends, is_ray)?;
     }
     check_uploads(args)?;
     if let Some(what) = misplaced(args, sends) {
@@ -146,12 +155,10 @@ pub(crate) fn otherwise(
 }
 
 /// Refuses checkpoints that a cluster does not make.
-fn check_checkpoint(checkpoint: &CheckpointArgs, sends: bool, is_ray: bool) -> Result<(), Failure> {
-    let is_elsewhere = checkpoint.checkpoint.as_deref().and_then(Location::of).is_some();
-    let what = match (sends, is_ray, is_elsewhere) {
-        (true, ..) => "machines of --route send keep nothing of an iteration",
-        (_, true, _) => "actors have files of their own, in the directories of Ray",
-        (.., true) => "machines of a cluster store blocks in directories",
+fn check_checkpoint(sends: bool, is_ray: bool) -> Result<(), Failure> {
+    let what = match (sends, is_ray) {
+        (true, _) => "machines of --route send keep nothing of an iteration",
+        (_, true) => "actors have files of their own, in the directories of Ray",
         _ => return Ok(()),
     };
     Err(unfit(format!("--checkpoint: {what}")))
@@ -164,7 +171,7 @@ pub(crate) fn settings(
     (machines, vertices): (usize, u64),
 ) -> Settings {
     let resources = &args.resources;
-    let every = args.checkpoint.checkpoint_every.map_or(1, NonZero::get);
+    let kept = args.checkpoint.checkpoint.as_deref();
     Settings {
         edges: program.edges,
         carries: program.carries,
@@ -173,9 +180,16 @@ pub(crate) fn settings(
         encoding: resources.settings(0).encoding.unwrap_or(Encoding::Packed),
         combines: !resources.no_combine,
         codecs: cluster_codecs::stated(resources),
-        checkpoint_interval: u32::try_from(every).unwrap_or(u32::MAX),
+        is_copied: kept.and_then(Location::of).is_some(),
+        checkpoint_interval: checkpoint_interval(args),
         ..Settings::new(machines, vertices, program.vertex_bytes, Route::Fold)
     }
+}
+
+/// Iterations from one checkpoint to the next.
+pub(crate) fn checkpoint_interval(args: &RunOptions) -> u32 {
+    let every = args.checkpoint.checkpoint_every.map_or(1, NonZero::get);
+    u32::try_from(every).unwrap_or(u32::MAX)
 }
 
 /// Settings of messages between machines, of which some are on this computer.

@@ -172,8 +172,8 @@ pub(crate) fn be(
     };
     let mut writer = Parts::of(job);
     let writer = writer.as_mut().map(|writer| writer as &mut dyn PartWriter);
-    let folder = match kept {
-        Some(kept) => Files::Kept(kept.machine()),
+    let folder = match kept.and_then(Directory::machine) {
+        Some(directory) => Files::Kept(directory),
         None => Files::Passing(scratch),
     };
     join(run, seating, &folder, (Box::new(task), writer))

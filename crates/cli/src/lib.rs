@@ -26,6 +26,7 @@ mod checkpoint;
 mod choice;
 mod cluster;
 mod cluster_codecs;
+mod cluster_copies;
 mod cluster_directory;
 mod cluster_explain;
 mod cluster_options;

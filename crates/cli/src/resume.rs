@@ -3,12 +3,15 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+use welter_objects::Location;
 use welter_progress::FailureKind;
 
 use crate::args::{ResumeArgs, RunOptions};
 use crate::argv;
 use crate::checkpoint::{RunDescription, command, reopened, run_description};
 use crate::cluster_directory;
+use crate::environment;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::run;
@@ -46,8 +49,12 @@ pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
         let name = directory.display().to_string();
         let RunDescription { algorithm, mut options, arguments } =
             run_description(&description, &name, enter, put)?;
+        // A bucket has one description, of the first machine; the environment says which this is.
+        options.cluster.rank = match Location::of(&directory) {
+            Some(_) => environment::rank(),
+            None => rank.or(options.cluster.rank),
+        };
         options.checkpoint.checkpoint = Some(directory);
-        options.cluster.rank = rank.or(options.cluster.rank);
         argv::resume(arguments);
         return run::run(&*algorithm, &options, None);
     }

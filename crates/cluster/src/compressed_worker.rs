@@ -10,9 +10,9 @@
 //! ```
 //!
 //! To disks, links and the protocol a frame is a payload as any other, so that checksums are those
-//! of the bytes that travel, and both a disk and a link have fewer of them to move. A frame says how
-//! it was compressed, so machines need not have the same codec. Vertex sets and what stealers hand
-//! over are not compressed.
+//! of the bytes that travel, and both a disk and a link have fewer of them to move. A frame says
+//! how it was compressed, so machines need not have the same codec. Vertex sets and what stealers
+//! hand over are not compressed.
 //!
 //! **Invariant:** `plain(stored(c)) = c` for all bytes `c`, whatever these begin with. Tested by
 //! `chunks_come_back_whatever_is_in_them`.

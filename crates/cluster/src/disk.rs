@@ -12,6 +12,7 @@
 //! the machine leaves, and begins anew with what a start finds. Checked in `Shard::may_write`.
 //! Tested by `after_a_failed_sync_nothing_is_written`.
 
+pub(crate) mod copies;
 pub(crate) mod folder;
 pub(crate) mod stale;
 
@@ -31,7 +32,7 @@ use welter_store::StoreError;
 use self::folder::{Folder, Unread};
 
 /// Threads of a disk.
-const SHARDS: usize = 3;
+pub(crate) const SHARDS: usize = 3;
 
 /// Request to a shard.
 enum Request {
@@ -144,6 +145,17 @@ impl Drop for Disk {
     }
 }
 
+/// Whether another process of the machine would do no better: on a full disk, or with a store
+/// elsewhere that was asked again and again.
+fn is_lasting(error: &StoreError) -> bool {
+    matches!(error, StoreError::Full { .. } | StoreError::Remote { .. } | StoreError::Cancelled)
+}
+
+/// The failure with which the run ends.
+fn failure(error: &StoreError) -> Event {
+    Event::Fail { why: Exit::Full, what: error.to_string().into() }
+}
+
 /// The shard of a block.
 fn shard(name: &BlockName) -> usize {
     let place = u64::from(name.partition) << 32 ^ u64::from(name.iteration);
@@ -196,6 +208,9 @@ impl Shard {
         let folder = &self.0.folder;
         let synced = names.iter().try_for_each(|&name| folder.sync(name));
         if let Err(error) = synced {
+            if is_lasting(&error) {
+                return Some(failure(&error));
+            }
             self.note(&error);
             self.0.is_poisoned.store(true, Ordering::Release);
             shared.failed.store(true, Ordering::Release);
@@ -214,11 +229,7 @@ impl Shard {
         let ok = self.may_write()
             && match write() {
                 Ok(()) => true,
-                Err(error @ StoreError::Full { .. }) => {
-                    // Another process on this disk would have no more room.
-                    let what = error.to_string().into();
-                    return Event::Fail { why: Exit::Full, what };
-                }
+                Err(error) if is_lasting(&error) => return failure(&error),
                 Err(error) => {
                     self.note(&error);
                     self.0.is_poisoned.store(true, Ordering::Release);

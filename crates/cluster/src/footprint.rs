@@ -12,6 +12,7 @@
 //! under way   chunks that are pulled or served, two windows of stores, and pages of those before
 //! updates     of programs whose updates are not merged: as many as are kept, at worst all, and as
 //!             many that helpers hand over; more wait on the disk
+//! copies      blocks of checkpoints on their way to a bucket
 //! codecs      compressors, and room for a chunk that comes out of a frame, where there are any
 //! beyond      an eighth, which the allocator has beyond what it was asked for
 //! ```
@@ -28,6 +29,7 @@
 use welter_protocol::config::{Edges, Route};
 use welter_worker::kept_bytes;
 
+use crate::disk::SHARDS;
 use crate::pool::pool_bytes;
 use crate::settings::Settings;
 
@@ -268,10 +270,22 @@ impl Cut {
             ("under way", chunks + 2 * window + 2 * pool_bytes(window) as u64),
             ("updates", self.kept(demand)),
             ("codecs", self.of.codecs.memory_bytes(self.chunk(widths))),
+            ("copies", self.copied(widths)),
         ];
         let all: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
         parts.push(("beyond", all / 8));
         parts
+    }
+
+    /// Bytes of blocks of checkpoints on their way elsewhere: the block that each thread of the
+    /// disk reads, and the request that it becomes.
+    fn copied(&self, widths: &Widths) -> u64 {
+        if !self.of.is_copied {
+            return 0;
+        }
+        let set = self.of.chunk_vertices * widths.vertex;
+        let edges = if self.of.edges == Edges::Fixed { 0 } else { self.chunk(widths) };
+        2 * SHARDS as u64 * (set.max(edges) + (4 << 10))
     }
 
     fn sets(&self, widths: &Widths) -> u64 {
@@ -311,7 +325,8 @@ impl Cut {
         if !self.has_update_bins() {
             return 0;
         }
-        let places = if widths.combines && self.of.combines { self.width * TARGET_BYTES } else { 0 };
+        let combines = widths.combines && self.of.combines;
+        let places = if combines { self.width * TARGET_BYTES } else { 0 };
         // Bins that are flushed are there twice.
         self.count * self.binned() * 2 * (widths.record + TARGET_BYTES) + places
     }

@@ -233,7 +233,7 @@ impl Life {
         let rank = seating.rank;
         let directory = files.directory(&format!("welter-cluster-{number}-{rank}"));
         let run = self.run_of(run, number, seating);
-        let prepared = self.prepared(&run, (directory.as_path(), files), above, task)?;
+        let prepared = self.prepared(&run, (directory.as_path(), files), (rank, above), task)?;
         let Some((folder, incarnation, task)) = prepared else { return Ok(End::Again) };
         let (reports, reported) = channel();
         let machine = RunningMachine::start(&run, (rank, incarnation), folder, task, reports)?;
@@ -270,13 +270,15 @@ impl Life {
         &mut self,
         run: &Run,
         (directory, files): (&Path, &Files),
-        above: u32,
+        (rank, above): (Rank, u32),
         task: &mut MakeOne<'_>,
     ) -> Result<Option<Prepared>, ClusterError> {
         let (up, mut pause) = (&mut self.up, Pause::of(&run.batches));
         let mut say = |word| speak(up, &word);
         let prepare = || -> Result<Prepared, ClusterError> {
-            let folder = Arc::new(Folder::open(directory, None)?);
+            let folder = Folder::open(directory, None)?;
+            let me = (rank, run.config.machines());
+            let folder = Arc::new(folder.with_copies(run.copies.as_ref(), me)?);
             if let Files::Passing(scratch) = files {
                 sweep(scratch, directory);
             }

@@ -73,6 +73,7 @@ pub use batches::BatchCounter;
 pub use codecs::{Codecs, DiskRates};
 pub use compressed_worker::CompressedWorker;
 pub use credentials::{Credentials, Trust};
+pub use disk::copies::Copies;
 pub use disk::folder::{Folder, Parts, Unread};
 pub use disk::stale::{is_used, sweep};
 pub use error::ClusterError;

@@ -19,6 +19,7 @@ use crate::batches::BatchCounter;
 use crate::clock::Clock;
 use crate::credentials::Trust;
 use crate::disk::Disk;
+use crate::disk::copies::Copies;
 use crate::disk::folder::{Folder, Parts};
 use crate::driver::{Driver, tick};
 use crate::error::ClusterError;
@@ -53,6 +54,8 @@ pub struct Run {
     pub objects: RequestCounter,
     /// Batches that the input of this process has given, by which one that hangs is noticed.
     pub batches: BatchCounter,
+    /// Where checkpoints are copied to, if they are.
+    pub copies: Option<Copies>,
 }
 
 /// Where machines listen, and why they trust each other.

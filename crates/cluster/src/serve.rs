@@ -39,7 +39,9 @@ pub fn serve(
     (task, mut writer): (Task, Option<&mut dyn PartWriter>),
     (input, output): (impl BufRead + Send + 'static, &mut (impl Write + Send)),
 ) -> Result<(), ClusterError> {
-    let folder = Arc::new(Folder::open(directory, None)?);
+    let folder = Folder::open(directory, None)?;
+    let me = (rank, run.config.machines());
+    let folder = Arc::new(folder.with_copies(run.copies.as_ref(), me)?);
     let incarnation = folder.incarnation(above)?;
     let (reports, reported) = channel();
     let machine = RunningMachine::start(run, (rank, incarnation), folder, task, reports)?;

@@ -67,6 +67,8 @@ pub struct Settings {
     pub combines: bool,
     /// Codecs of chunks, which take memory. Machines need not have the same.
     pub codecs: Codecs,
+    /// Whether checkpoints are copied elsewhere, which takes memory.
+    pub is_copied: bool,
     /// Iterations from one checkpoint to the next.
     pub checkpoint_interval: u32,
     /// Decides which engine a chunk goes to, and whom a machine asks first.
@@ -97,6 +99,7 @@ impl Settings {
             encoding: Encoding::Packed,
             combines: true,
             codecs: Codecs::None,
+            is_copied: false,
             checkpoint_interval: 1,
             seed: 1,
         }

@@ -67,7 +67,9 @@ impl Host for Threads {
         let folder = self.directory.join(format!("machine-{rank}"));
         let faults = self.faults.as_ref().filter(|(of, _)| *of == rank);
         let faults = faults.map(|(_, faults)| faults.clone());
-        let folder = Arc::new(Folder::open(&folder, faults)?);
+        let folder = Folder::open(&folder, faults)?;
+        let me = (rank, self.run.config.machines());
+        let folder = Arc::new(folder.with_copies(self.run.copies.as_ref(), me)?);
         let incarnation = folder.incarnation(above)?;
         let task = (self.task)(rank)?;
         let me = (rank, incarnation);

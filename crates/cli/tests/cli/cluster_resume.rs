@@ -3,10 +3,13 @@
 use std::fs;
 use std::path::Path;
 use std::process::Child;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use welter_testing::bucket::{BucketServer, Fault, Request};
 
+use crate::objects::{must, refused, text};
 use crate::sandbox::{Ended, Sandbox};
 
 const RUN: &str = "run pagerank rmat:12 --iterations 40 --tolerance 0 -q -o ranks.csv \
@@ -102,9 +105,63 @@ fn a_run_that_cannot_begin_keeps_nothing() {
     fs::create_dir_all(sandbox.path().join("full/of")).unwrap();
     let ended = sandbox.run(&line.replace("kept", "full").replace("99", "1"));
     assert_eq!(ended.code, Some(73), "{}", ended.stderr);
-    for options in ["--route send --checkpoint d", "--checkpoint s3://bucket/run"] {
+    for options in ["--route send --checkpoint d", "--checkpoint https://example.org/run"] {
         let ended = sandbox.run(&format!("run bfs rmat:5 --source 1 --cluster local:2 {options}"));
         assert_eq!(ended.code, Some(2), "{options}: {}", ended.stderr);
     }
     assert!(!sandbox.path().join("d").exists());
+}
+
+/// Whether a request puts a checkpoint of a cluster.
+fn is_manifest(request: &Request) -> bool {
+    request.path == "box/ck/manifest" && request.method == "PUT"
+}
+
+#[test]
+fn machines_of_a_command_go_on_from_a_bucket() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    sandbox.write("e.tsv", text(30_000));
+    sandbox.must("run pagerank e.tsv --iterations 6 -q -o ranks.csv");
+    let expected = ranks(&sandbox.read("ranks.csv"));
+    let is_right = |sandbox: &Sandbox| {
+        let found = ranks(&sandbox.read("ranks.csv"));
+        assert_eq!(found.len(), expected.len());
+        found.iter().zip(&expected).all(|(found, expected)| (found - expected).abs() <= 1e-12)
+    };
+    let line = "run pagerank e.tsv --iterations 6 -q -o ranks.csv --cluster local:2 \
+                --checkpoint s3://box/ck/";
+    must(&sandbox, &server, line);
+    assert!(is_right(&sandbox));
+    assert!(server.paths().is_empty(), "{:?}", server.paths());
+    // What the third checkpoint after the beginning is put for is refused.
+    let puts = AtomicU32::new(0);
+    server.fail(move |request| {
+        let is_late = is_manifest(request) && puts.fetch_add(1, Ordering::Relaxed) >= 3;
+        is_late.then_some(Fault::Status(403))
+    });
+    let stderr = refused(&sandbox, &server, line, 74);
+    assert!(stderr.contains("s3://box/ck/manifest") && stderr.contains("access is denied"));
+    assert!(stderr.contains("`welter resume s3://box/ck` resumes it"), "{stderr}");
+    server.fail(|_| None);
+    let paths = server.paths();
+    for begin in ["box/ck/cluster.json", "box/ck/manifest", "box/ck/machine-"] {
+        assert!(paths.iter().any(|path| path.starts_with(begin)), "{paths:?}");
+    }
+    assert!(!paths.iter().any(|path| path.contains("edges-")), "edges are in the input");
+    assert!(refused(&sandbox, &server, line, 73).contains("`welter resume s3://box/ck`"));
+    let stderr = refused(&sandbox, &server, "resume s3://box/ck --memory 1GiB", 2);
+    assert!(stderr.contains("continue as they were told at first"), "{stderr}");
+    // Another place has nothing but the input, by the name that the run has for it.
+    fs::remove_file(sandbox.path().join("ranks.csv")).unwrap();
+    server.take_requests();
+    must(&sandbox, &server, "resume s3://box/ck -q");
+    assert!(is_right(&sandbox));
+    assert!(server.paths().is_empty(), "{:?}", server.paths());
+    let asked: Vec<_> = server.take_requests();
+    let manifests = asked.iter().filter(|request| is_manifest(request));
+    // Those of iterations 3 to 6, and of edges that were read again, each over the one before.
+    let conditions: Vec<bool> = manifests.map(|request| request.if_match.is_some()).collect();
+    assert!((4..=5).contains(&conditions.len()) && conditions.iter().all(|is_set| *is_set));
+    server.put("box/ck/other", b"mine".to_vec());
+    assert!(refused(&sandbox, &server, line, 73).contains("is not empty"));
 }

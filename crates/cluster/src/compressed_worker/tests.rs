@@ -7,8 +7,8 @@ use welter_protocol::random::Random;
 
 use super::*;
 
-/// Makes a chunk of updates of the bytes at hand for each that it streams, and notes the chunks that
-/// it is given.
+/// Makes a chunk of updates of the bytes at hand for each that it streams, and notes the chunks
+/// that it is given.
 struct Echo {
     makes: Vec<u8>,
     given: Arc<Mutex<Vec<Vec<u8>>>>,

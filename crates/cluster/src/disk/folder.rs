@@ -26,14 +26,18 @@ use std::sync::Arc;
 
 use welter_protocol::block::{self, Damage, HEADER_BYTES};
 use welter_protocol::checkpoint::{Age, Manifest};
-use welter_protocol::ids::{Block, BlockName, Bytes, Role};
+use welter_protocol::ids::{Block, BlockName, Bytes, Generation, Role};
 use welter_protocol::payload::{PAGE_BYTES, Payload};
 use welter_protocol::{Event, Rank};
 use welter_store::io::{Call, Faults, check, read_exact, sync_directory, write_all};
 use welter_store::{StoreError, durable};
 
+use crate::disk::copies::{Copies, MachineCopies, is_copied};
 use crate::error::ClusterError;
 use crate::pool::Pool;
+
+/// Numbers of processes among which one is drawn that resumes a run from copies.
+const EPOCHS_APART: u32 = 1 << 16;
 
 /// Ending of the names of files that are being written.
 const PART: &str = "part";
@@ -43,6 +47,8 @@ pub struct Folder {
     directory: PathBuf,
     faults: Option<Arc<Faults>>,
     pool: Pool,
+    /// Copies of checkpoints elsewhere.
+    copies: Option<MachineCopies>,
     _lock: File,
 }
 
@@ -63,8 +69,37 @@ impl Folder {
         for path in [&directory.join("blocks"), &directory.join("manifests"), directory] {
             sync_directory(path, faults.as_ref())?;
         }
-        let pool = Pool::new(0);
-        Ok(Self { directory: directory.to_owned(), faults, pool, _lock: lock })
+        let (pool, copies) = (Pool::new(0), None);
+        Ok(Self { directory: directory.to_owned(), faults, pool, copies, _lock: lock })
+    }
+
+    /// The folder of the machine of a rank whose checkpoints are copied elsewhere, if they are.
+    /// One that has nothing gets what the newest of them has for this machine.
+    ///
+    /// # Errors
+    /// When the copies cannot be read, or kept here.
+    pub(crate) fn with_copies(
+        self,
+        copies: Option<&Copies>,
+        (rank, machines): (Rank, usize),
+    ) -> Result<Self, ClusterError> {
+        let Some(copies) = copies.map(|copies| copies.of(rank)) else { return Ok(self) };
+        let newest = copies.newest()?;
+        let is_empty = self.files("blocks")?.is_empty() && self.files("manifests")?.is_empty();
+        if let Some(manifest) = newest.filter(|_| is_empty) {
+            let places = Self::places(&manifest, (rank, machines));
+            let sets = places.map(|(partition, chunk)| file_name(&manifest.name(partition, chunk)));
+            let Generation { epoch, iteration } = manifest.generation;
+            let edges = (iteration > 0).then(|| format!("edges-{epoch}-{iteration}-"));
+            copies.fetch(sets.collect(), edges.as_deref(), &self.directory.join("blocks"))?;
+            if rank == 0 {
+                // No other cluster that resumes the run has the numbers of these epochs.
+                let chance = welter_store::random_number() as u32 % EPOCHS_APART;
+                self.incarnation(manifest.committed.coordinator.saturating_add(chance))?;
+                self.persist(&manifest)?;
+            }
+        }
+        Ok(Self { copies: Some(copies), ..self })
     }
 
     /// Directory of the folder.
@@ -190,11 +225,17 @@ impl Folder {
         written.inspect_err(|_| {
             // The first error is the one to tell, and the name says what the file is.
             let _ = fs::remove_file(&part);
-        })
+        })?;
+        match &self.copies {
+            Some(copies) if copies.is_due(&block.name) => {
+                copies.put(&file_name(&block.name), &path)
+            }
+            _ => Ok(()),
+        }
     }
 
-    /// Waits until a block is on the device. One that is not there was deleted. Its name is durable
-    /// after [`Self::sync_names`].
+    /// Waits until a block is on the device, and its copy elsewhere, if it has one. One that is not
+    /// there was deleted. Its name is durable after [`Self::sync_names`].
     ///
     /// # Errors
     /// When it is not: the block is removed then, since it is not known what the device has of it.
@@ -209,7 +250,10 @@ impl Folder {
                 let _ = fs::remove_file(&path);
                 Err(failed("sync it", &path, source))
             }
-            Ok(()) => Ok(()),
+            Ok(()) => match &self.copies {
+                Some(copies) if is_copied(&name) => copies.put(&file_name(&name), &path),
+                _ => Ok(()),
+            },
         }
     }
 
@@ -226,6 +270,9 @@ impl Folder {
     /// # Errors
     /// When it cannot be removed.
     pub fn delete(&self, name: BlockName) -> Result<(), StoreError> {
+        if let Some(copies) = &self.copies {
+            copies.forget(&file_name(&name));
+        }
         durable::remove(&self.place(&name), self.faults.as_ref())
     }
 
@@ -235,7 +282,8 @@ impl Folder {
     /// When it cannot be kept.
     pub fn persist(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let path = self.manifest(manifest.age());
-        durable::replace(&path, &manifest.encode(), self.faults.as_ref())
+        durable::replace(&path, &manifest.encode(), self.faults.as_ref())?;
+        self.copies.as_ref().map_or(Ok(()), |copies| copies.commit(manifest))
     }
 
     /// Removes a manifest.
@@ -253,13 +301,17 @@ impl Folder {
 
     /// File of a block.
     fn place(&self, name: &BlockName) -> PathBuf {
-        let BlockName { kind, epoch, iteration, partition, source, number, .. } = name;
-        let role = if name.role == Role::Mirror { "mirror-" } else { "" };
-        let kind = format!("{kind:?}").to_lowercase();
-        let source = source.map_or(String::new(), |source| format!("_{source}"));
-        let file = format!("{role}{kind}-{epoch}-{iteration}-{partition}{source}-{number:x}");
-        self.directory.join("blocks").join(file)
+        self.directory.join("blocks").join(file_name(name))
     }
+}
+
+/// Name of the file of a block.
+fn file_name(name: &BlockName) -> String {
+    let BlockName { kind, epoch, iteration, partition, source, number, .. } = name;
+    let role = if name.role == Role::Mirror { "mirror-" } else { "" };
+    let kind = format!("{kind:?}").to_lowercase();
+    let source = source.map_or(String::new(), |source| format!("_{source}"));
+    format!("{role}{kind}-{epoch}-{iteration}-{partition}{source}-{number:x}")
 }
 
 /// Parts of the result that lie at a machine, by partition and chunk.

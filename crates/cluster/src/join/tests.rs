@@ -57,7 +57,7 @@ fn run_of_one() -> Run {
     let config = Arc::new(settings.config(&settings.cut().unwrap()));
     let (words, reach, bounds) = ("pagerank".to_owned(), Reach::default(), Settings::bounds());
     let (objects, batches) = (RequestCounter::default(), BatchCounter::default());
-    Run { config, words, contents: 0, bounds, reach, objects, batches }
+    Run { config, words, contents: 0, bounds, reach, objects, batches, copies: None }
 }
 
 /// The only machine of a run, whose rank 0 is at this address.

@@ -77,7 +77,7 @@ fn run_of(machines: usize) -> Run {
     let bounds = crate::Settings::bounds();
     let (words, reach) = ("pagerank".to_owned(), Reach::default());
     let (objects, batches) = (RequestCounter::default(), BatchCounter::default());
-    Run { config, words, contents: 0, bounds, reach, objects, batches }
+    Run { config, words, contents: 0, bounds, reach, objects, batches, copies: None }
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn run_of(settings: &Settings, cut: &Partitioning, words: &str) -> Run {
     let (bounds, reach) = (Settings::bounds(), Reach::default());
     let (words, objects) = (words.to_owned(), RequestCounter::default());
     let batches = BatchCounter::default();
-    Run { config, words, contents: 0, bounds, reach, objects, batches }
+    Run { config, words, contents: 0, bounds, reach, objects, batches, copies: None }
 }
 
 /// Updates that a machine keeps in memory: more than one vertex of the graph gets.
