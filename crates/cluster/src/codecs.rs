@@ -27,7 +27,7 @@ pub enum Codecs {
     None,
     /// This one.
     Stated(Compression),
-    /// Those by which a run ends first, by the rates of the machine's disk and a look at its first
+    /// Codecs by which a run ends first, by the rates of the machine's disk and a look at its first
     /// chunks; none where no rates are known.
     Measured,
 }

@@ -19,19 +19,19 @@ use welter_store::io::{Remote, RemoteVersion, RemoteWriter};
 
 use common::{graph, job};
 
-type Kept = Arc<Mutex<BTreeMap<PathBuf, (Vec<u8>, u64)>>>;
+type FileMap = Arc<Mutex<BTreeMap<PathBuf, (Vec<u8>, u64)>>>;
 
 /// Files in memory, which counts manifests, and takes no more than a number of them.
 #[derive(Debug)]
-struct Shelf {
-    files: Kept,
+struct MemoryFiles {
+    files: FileMap,
     puts: AtomicUsize,
     puts_max: usize,
 }
 
 /// A file that is being written.
 struct Draft {
-    files: Kept,
+    files: FileMap,
     file: PathBuf,
     bytes: Vec<u8>,
 }
@@ -59,8 +59,8 @@ fn version(number: u64) -> RemoteVersion {
     RemoteVersion { tag: Some(number.to_string()), number: None }
 }
 
-impl Shelf {
-    fn new(files: &Kept, puts_max: usize) -> Arc<Self> {
+impl MemoryFiles {
+    fn new(files: &FileMap, puts_max: usize) -> Arc<Self> {
         Arc::new(Self { files: Arc::clone(files), puts: AtomicUsize::new(0), puts_max })
     }
 
@@ -70,7 +70,7 @@ impl Shelf {
     }
 }
 
-impl Remote for Shelf {
+impl Remote for MemoryFiles {
     fn bytes(&self, file: &Path) -> Result<u64, StoreError> {
         Ok(self.found(file)?.0.len() as u64)
     }
@@ -125,14 +125,14 @@ impl Remote for Shelf {
     }
 }
 
-/// The run with copies on a shelf.
-fn copied(run: &Run, shelf: Arc<Shelf>) -> Run {
-    let copies = Copies::new(shelf, "far://away/run".into(), 1);
+/// The run with copies in a place.
+fn copied(run: &Run, place: Arc<MemoryFiles>) -> Run {
+    let copies = Copies::new(place, "far://away/run".into(), 1);
     Run { copies: Some(copies), ..run.clone() }
 }
 
 /// Iterations of the newest manifest that is there.
-fn reached(files: &Kept) -> u32 {
+fn reached(files: &FileMap) -> u32 {
     let files = files.lock().expect("no panic");
     let (bytes, _) = &files[Path::new("far://away/run/manifest")];
     welter_protocol::checkpoint::Manifest::decode(bytes).expect("it is a manifest").version
@@ -148,10 +148,10 @@ fn machines_that_have_nothing_resume_from_copies() {
         ("labels", 2, Route::Fold),
         ("contraction", 2, Route::Fold),
     ] {
-        let (job, files) = (job(name, &graph, machines, route), Kept::default());
-        // That of the beginning, and one more.
-        let (begun, shelf) = (TempDir::new().expect("a place"), Shelf::new(&files, 2));
-        let mut host = Threads::new(copied(&job.run, shelf), begun.path(), job.workers());
+        let (job, files) = (job(name, &graph, machines, route), FileMap::default());
+        // A manifest of the beginning, and one more.
+        let (begun, place) = (TempDir::new().expect("a place"), MemoryFiles::new(&files, 2));
+        let mut host = Threads::new(copied(&job.run, place), begun.path(), job.workers());
         match job.end(&mut host) {
             Err(ClusterError::Failed(failure)) => {
                 assert_eq!(failure.why, Exit::Full, "{name}: {}", failure.what);
@@ -161,14 +161,15 @@ fn machines_that_have_nothing_resume_from_copies() {
         }
         drop(host);
         assert_eq!(reached(&files), 1, "{name}");
-        let (other, shelf) = (TempDir::new().expect("a place"), Shelf::new(&files, usize::MAX));
+        let (other, place) =
+            (TempDir::new().expect("a place"), MemoryFiles::new(&files, usize::MAX));
         let mut host =
-            Threads::new(copied(&job.run, Arc::clone(&shelf)), other.path(), job.workers());
+            Threads::new(copied(&job.run, Arc::clone(&place)), other.path(), job.workers());
         let finished = job.check(&mut host);
         let iterations = finished.manifest.version;
         assert_eq!(finished.restarts, 0, "{name}");
         // At most one more than there are iterations left, since edges are read again.
-        let puts = shelf.puts.load(Ordering::Relaxed) as u32;
+        let puts = place.puts.load(Ordering::Relaxed) as u32;
         assert!(puts <= iterations, "{name}: {puts} manifests, {iterations} iterations");
         assert_eq!(reached(&files), iterations, "{name}");
     }
@@ -176,15 +177,15 @@ fn machines_that_have_nothing_resume_from_copies() {
 
 #[test]
 fn of_two_clusters_that_resume_one_run_one_goes_on() {
-    let (graph, files) = (graph(1, 300, 4000), Kept::default());
+    let (graph, files) = (graph(1, 300, 4000), FileMap::default());
     let job = job("pagerank", &graph, 2, Route::Fold);
-    let (first, shelf) = (TempDir::new().expect("a place"), Shelf::new(&files, usize::MAX));
-    let mut host = Threads::new(copied(&job.run, shelf), first.path(), job.workers());
+    let (first, place) = (TempDir::new().expect("a place"), MemoryFiles::new(&files, usize::MAX));
+    let mut host = Threads::new(copied(&job.run, place), first.path(), job.workers());
     job.check(&mut host);
     drop(host);
     // The other one has read a manifest that is replaced before it puts its own.
     let second = TempDir::new().expect("a place");
-    let late = Late { shelf: Shelf::new(&files, usize::MAX) };
+    let late = LateFiles { place: MemoryFiles::new(&files, usize::MAX) };
     let copies = Copies::new(Arc::new(late), "far://away/other".into(), 1);
     let run = Run { copies: Some(copies), ..job.run.clone() };
     let mut host = Threads::new(run, second.path(), job.workers());
@@ -196,19 +197,19 @@ fn of_two_clusters_that_resume_one_run_one_goes_on() {
     }
 }
 
-/// A shelf whose manifests another process has put first.
+/// A place whose manifests another process has put first.
 #[derive(Debug)]
-struct Late {
-    shelf: Arc<Shelf>,
+struct LateFiles {
+    place: Arc<MemoryFiles>,
 }
 
-impl Remote for Late {
+impl Remote for LateFiles {
     fn behind(&self) -> Option<&dyn Remote> {
-        Some(&*self.shelf)
+        Some(&*self.place)
     }
 
     fn bytes(&self, file: &Path) -> Result<u64, StoreError> {
-        self.shelf.bytes(file)
+        self.place.bytes(file)
     }
 
     fn read(
@@ -217,7 +218,7 @@ impl Remote for Late {
         range: Range<u64>,
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<(), StoreError> {
-        self.shelf.read(file, range, take)
+        self.place.read(file, range, take)
     }
 
     fn put_if(

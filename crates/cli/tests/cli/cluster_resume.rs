@@ -133,7 +133,7 @@ fn machines_of_a_command_go_on_from_a_bucket() {
     must(&sandbox, &server, line);
     assert!(is_right(&sandbox));
     assert!(server.paths().is_empty(), "{:?}", server.paths());
-    // What the third checkpoint after the beginning is put for is refused.
+    // The third checkpoint after the beginning is refused.
     let puts = AtomicU32::new(0);
     server.fail(move |request| {
         let is_late = is_manifest(request) && puts.fetch_add(1, Ordering::Relaxed) >= 3;
@@ -159,7 +159,7 @@ fn machines_of_a_command_go_on_from_a_bucket() {
     assert!(server.paths().is_empty(), "{:?}", server.paths());
     let asked: Vec<_> = server.take_requests();
     let manifests = asked.iter().filter(|request| is_manifest(request));
-    // Those of iterations 3 to 6, and of edges that were read again, each over the one before.
+    // Manifests of iterations 3 to 6, and of edges that were read again, each over the last one.
     let conditions: Vec<bool> = manifests.map(|request| request.if_match.is_some()).collect();
     assert!((4..=5).contains(&conditions.len()) && conditions.iter().all(|is_set| *is_set));
     server.put("box/ck/other", b"mine".to_vec());

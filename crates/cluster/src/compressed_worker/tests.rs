@@ -68,7 +68,7 @@ impl Harness {
         }
     }
 
-    /// Those of updates in the open partition, and of edges that were rewritten.
+    /// The bytes that it stores of updates, and of edges that were rewritten.
     fn streamed(&mut self, stored: &Payload) -> [Payload; 2] {
         match self.stream(stored) {
             Ok(Outcome::Streamed { rewritten: Rewritten::InPlace(edges), filled, .. }) => {

@@ -52,7 +52,7 @@ pub(crate) struct MachineCopies {
     rank: Rank,
     /// Names of blocks that are there, and whether this process has put them.
     there: Mutex<BTreeMap<String, bool>>,
-    /// Of the newest manifest, as it was put or read last.
+    /// Version of the newest manifest, as it was put or read last.
     version: Mutex<Option<RemoteVersion>>,
 }
 
@@ -62,7 +62,7 @@ impl Copies {
         Self { remote, folder, every: every.max(1) }
     }
 
-    /// Those of the machine of a rank.
+    /// Copies of the machine of a rank.
     pub(crate) fn of(&self, rank: Rank) -> MachineCopies {
         let (there, version) = (Mutex::default(), Mutex::default());
         MachineCopies { copies: self.clone(), rank, there, version }
