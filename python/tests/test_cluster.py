@@ -125,7 +125,7 @@ def test_the_command_is_the_host_of_machines_that_python_starts(roads, tmp_path)
     for options, code, words in [
         (["--cluster=ray:none:1"], 2, "nobody is there"),
         (["--cluster=ray", "--rank=1"], 2, "--rank"),
-        (["--cluster=ray", "--threads=1"], 2, "--threads"),
+        (["--cluster=ray", "--stripe-bits=20"], 2, "--stripe-bits"),
     ]:
         ended = subprocess.run([*line, *options], **said)
         assert ended.returncode == code and words in ended.stderr, ended.stderr
