@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::thread::sleep;
+use std::thread::{park_timeout, sleep};
 use std::time::Duration;
 
 use welter_protocol::config::Timing;
@@ -24,12 +24,14 @@ use crate::activity::Activity;
 use crate::clock::Clock;
 use crate::disk::Disk;
 use crate::links::Links;
-use crate::links::counts::Counted;
 use crate::program::Program;
 use crate::report::{Report, Reports};
 
 /// Time in which the last words of a machine leave it.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Time between two looks of a machine that has not begun at whether it was stopped.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Nanoseconds between two words about what the machine has done.
 const TELLING: Time = 500_000_000;
@@ -44,6 +46,8 @@ pub(crate) struct Driver {
     pub(crate) program: Program,
     pub(crate) links: Arc<Links>,
     pub(crate) reports: Reports,
+    /// Whether it knows where all others listen, and may miss one.
+    pub(crate) has_begun: Arc<AtomicBool>,
     pub(crate) is_stopped: Arc<AtomicBool>,
     /// The decision that was last asked for: its token, and after how many iterations it is.
     pub(crate) deciding: (u64, u32),
@@ -59,6 +63,11 @@ pub(crate) fn tick(timing: &Timing) -> Time {
 impl Driver {
     /// Lets the machine live until it exits or is stopped.
     pub(crate) fn run(mut self, start: Event, events: Receiver<Event>) {
+        while !self.has_begun.load(Ordering::Acquire) && !self.is_stopped.load(Ordering::Relaxed) {
+            park_timeout(LOOK);
+        }
+        // Time before it began is none of its life.
+        self.clock = Clock::new();
         let mut effects = Vec::new();
         let mut next_tick = self.clock.now() + self.tick;
         let mut next_word = next_tick;
@@ -109,8 +118,7 @@ impl Driver {
     /// Reports to the host what the machine has done so far.
     fn tell(&self) {
         let (times, counters) = (self.machine.times(self.clock.now()), self.machine.counters());
-        let counts = self.links.counts();
-        let strangers = counts.get(Counted::Stranger) + counts.get(Counted::Malformed);
+        let strangers = self.links.counts().strangers();
         let activity = Activity { strangers, ..self.activity.with(times, counters) };
         self.reports.say_activity(activity);
     }

@@ -1,10 +1,18 @@
 //! A machine that runs in this process: its driver's thread and all that it started.
+//!
+//! It listens at once, and begins when it knows where all others listen: these may read their input
+//! before they do, each in its own time, and machines that have begun wait for each other no longer
+//! than their protocol does.
+//!
+//! **Invariant:** no machine misses another one that does not listen yet. Checked in
+//! `Driven::locate`. Tested by `a_machine_that_begins_late_is_waited_for`.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -100,6 +108,9 @@ struct Driven {
     machines: usize,
     folder: Arc<Folder>,
     links: Arc<Links>,
+    /// Machines of which it does not know yet where they listen.
+    unlocated: Mutex<BTreeSet<Rank>>,
+    has_begun: Arc<AtomicBool>,
     is_stopped: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -164,7 +175,7 @@ impl RunningMachine {
     /// When peers that are trusted so may not be there.
     pub fn locate(&self, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {
         match &self.kind {
-            Kind::Protocol(machine) => machine.links.locate(peer, address),
+            Kind::Protocol(machine) => machine.locate(peer, address),
             Kind::Sending(machine) => machine.locate(peer, address),
         }
     }
@@ -244,6 +255,8 @@ impl Driven {
         let disk = Disk::new(folder.clone(), sender.clone()).map_err(ClusterError::Start)?;
         worker.keep_at_most(config.kept_updates_max, Box::new(ScratchFile::new(folder.clone())));
         let program = Program::new(worker, sender).map_err(ClusterError::Start)?;
+        let unlocated: BTreeSet<Rank> = (0..machines).filter(|&peer| peer != rank).collect();
+        let has_begun = Arc::new(AtomicBool::new(unlocated.is_empty()));
         let is_stopped = Arc::new(AtomicBool::new(false));
         let driver = Driver {
             tick: tick(&config.timing),
@@ -253,6 +266,7 @@ impl Driven {
             program,
             links: links.clone(),
             reports: Reports { rank, incarnation, host, objects: run.objects.clone() },
+            has_begun: has_begun.clone(),
             is_stopped: is_stopped.clone(),
             deciding: (0, 0),
             activity: Activity::default(),
@@ -265,7 +279,19 @@ impl Driven {
             }
         });
         let thread = Some(thread.map_err(ClusterError::Start)?);
-        Ok(Self { rank, machines, folder, links, is_stopped, thread })
+        let unlocated = Mutex::new(unlocated);
+        Ok(Self { rank, machines, folder, links, unlocated, has_begun, is_stopped, thread })
+    }
+
+    /// Learns where a peer listens. It begins with the last one.
+    fn locate(&self, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {
+        self.links.locate(peer, address)?;
+        let mut unlocated = self.unlocated.lock().unwrap_or_else(PoisonError::into_inner);
+        unlocated.remove(&peer);
+        if unlocated.is_empty() && !self.has_begun.swap(true, Ordering::AcqRel) {
+            self.thread.iter().for_each(|thread| thread.thread().unpark());
+        }
+        Ok(())
     }
 
     /// The part of the result that lies on its disk.

@@ -19,7 +19,7 @@ use welter_engine::EngineError;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::config::Route;
 use welter_protocol::failure::Exit;
-use welter_protocol::{Outcome, Rank, Work};
+use welter_protocol::{Config, Outcome, Rank, Work};
 use welter_worker::Worker;
 
 use common::{Job, graph, job};
@@ -215,6 +215,51 @@ fn a_hostile_peer_changes_nothing_and_is_counted() {
     is_over.store(true, Ordering::Relaxed);
     hostile.join().expect("it does not panic");
     assert!(thrown.load(Ordering::Relaxed) > 0 && host.strangers > 0);
+}
+
+/// A host that starts the last machine long after all others.
+struct Late {
+    inner: Threads,
+    last: Rank,
+    by: Duration,
+}
+
+impl Host for Late {
+    fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError> {
+        if rank == self.last {
+            std::thread::sleep(self.by);
+        }
+        self.inner.start(rank, above)
+    }
+
+    fn locate(&mut self, rank: Rank, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {
+        self.inner.locate(rank, peer, address)
+    }
+
+    fn next(&mut self, wait: Duration) -> Option<Reported> {
+        self.inner.next(wait)
+    }
+
+    fn vertices(&mut self, rank: Rank, manifest: &Manifest) -> Result<Parts, ClusterError> {
+        self.inner.vertices(rank, manifest)
+    }
+
+    fn stop(&mut self, rank: Rank) {
+        self.inner.stop(rank);
+    }
+}
+
+#[test]
+fn a_machine_that_begins_late_is_waited_for() {
+    let patience = Duration::from_secs(6);
+    let directory = TempDir::new().expect("there is a place for it");
+    let mut job = job("pagerank", &graph(5, 300, 4000), 3, Route::Fold);
+    let mut config = Config::clone(&job.run.config);
+    config.timing.patience = patience.as_nanos() as u64;
+    job.run.config = Arc::new(config);
+    let inner = Threads::new(job.run.clone(), directory.path(), job.workers());
+    let finished = job.check(&mut Late { inner, last: 2, by: patience + patience / 2 });
+    assert_eq!(finished.restarts, 0);
 }
 
 #[test]

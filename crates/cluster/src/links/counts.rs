@@ -35,12 +35,45 @@ const KINDS: usize = Counted::Received as usize + 1;
 pub struct Counts([AtomicU64; KINDS]);
 
 impl Counts {
-    pub(super) fn count(&self, event: Counted) {
-        self.0[event as usize].fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn count(&self, event: Counted) {
+        self.add(event, 1);
+    }
+
+    /// Counts an event that happened this number of times.
+    pub(crate) fn add(&self, event: Counted, times: u64) {
+        self.0[event as usize].fetch_add(times, Ordering::Relaxed);
     }
 
     /// Number of times that it happened.
     pub fn get(&self, event: Counted) -> u64 {
         self.0[event as usize].load(Ordering::Relaxed)
+    }
+
+    /// Number of connections and messages that were of no machine of the run.
+    pub fn strangers(&self) -> u64 {
+        let strange = [Counted::Stranger, Counted::Refused, Counted::Malformed];
+        strange.into_iter().map(|event| self.get(event)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strangers_are_all_who_are_of_no_machine_of_the_run() {
+        let counts = Counts::default();
+        for (event, strangers) in [
+            (Counted::Stranger, 1),
+            (Counted::Refused, 2),
+            (Counted::Malformed, 3),
+            (Counted::Received, 3),
+            (Counted::Broken, 3),
+        ] {
+            counts.count(event);
+            assert_eq!(counts.strangers(), strangers, "{event:?}");
+        }
+        counts.add(Counted::Stranger, 4);
+        assert_eq!((counts.strangers(), counts.get(Counted::Stranger)), (7, 5));
     }
 }
