@@ -142,7 +142,7 @@ fn in_passes(shape: Shape, passes: usize, threads: usize) -> Result<(ChunkCounts
     Ok((sums[0], sums[1]))
 }
 
-/// Which ids are vertices, and how many edges end where.
+/// Ids that are vertices, and the number of edges that end at each.
 struct Survey {
     /// A bit an id.
     words: Vec<u64>,

@@ -46,7 +46,7 @@ def pytest_configure(config):
 
 
 def _ended(report):
-    """How a test ended, once it has; none before."""
+    """Outcome of a test, once it has ended; none before."""
     if report.failed:
         return "failed"
     if hasattr(report, "wasxfail"):

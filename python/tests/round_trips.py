@@ -59,7 +59,7 @@ class Written:
     options: list[str] = field(default_factory=list)
     #: Whether the format has the weight 1 where none is written.
     ones: bool = False
-    #: How it was written, for messages.
+    #: Way in which it was written, for messages.
     how: str = ""
 
 

@@ -73,7 +73,7 @@ class Graph:
 
     @property
     def readings(self) -> list[str]:
-        """How files, or the table, were read: format, columns, what was passed over.
+        """Readings of files, or of the table: format, columns, what was passed over.
 
         >>> import welter, polars
         >>> frame = polars.DataFrame({"caller": ["ann"], "callee": ["bob"]})
@@ -266,7 +266,7 @@ class Graph:
 
 
 def _as_strings(nodes: Sequence[Any]) -> str:
-    """How vertices come to be what files hold."""
+    """Vertices of what files hold."""
     if all(isinstance(node, int) for node in nodes):
         return 'read them as strings, as in welter.from_numpy(source, target, ids="strings")'
     return "make strings of the nodes before, as in networkx.relabel_nodes(graph, str)"

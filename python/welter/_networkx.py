@@ -173,7 +173,7 @@ def connected_components(G: BackendGraph) -> Iterator[set[Node]]:
 
 
 def number_connected_components(G: BackendGraph) -> int:
-    """How many components there are."""
+    """Number of components."""
     return _count(G.values("wcc"))
 
 
@@ -198,7 +198,7 @@ def weakly_connected_components(G: BackendGraph) -> Iterator[set[Node]]:
 
 
 def number_weakly_connected_components(G: BackendGraph) -> int:
-    """How many of these there are."""
+    """Number of these components."""
     return _count(G.values("wcc"))
 
 
@@ -214,7 +214,7 @@ def strongly_connected_components(G: BackendGraph) -> Iterator[set[Node]]:
 
 
 def number_strongly_connected_components(G: BackendGraph) -> int:
-    """How many sets of these there are."""
+    """Number of sets of these."""
     return _count(G.values("scc"))
 
 
@@ -320,7 +320,7 @@ _SIMPLE = {"average_clustering", "clustering", "core_number", "transitivity", "t
 
 
 def _improper(graph: Any, proportions: dict[Node, float]) -> str | None:
-    """Why nothing can be shared out in these proportions, if it cannot."""
+    """Reason why nothing can be shared out in these proportions, if it cannot."""
     shares = [float(proportions.get(node, 0)) for node in graph]
     if any(share < 0 for share in shares):
         return "negative values are not supported"
@@ -328,7 +328,7 @@ def _improper(graph: Any, proportions: dict[Node, float]) -> str | None:
 
 
 def _declined(name: str, graph: Any, given: dict[str, Any]) -> str | None:
-    """Why a call cannot be done, if it cannot."""
+    """Reason why a call cannot be done, if it cannot."""
     if name in _SIMPLE and (graph.is_directed() or graph.is_multigraph()):
         return "only undirected graphs without parallel edges are supported"
     if name in ("clustering", "average_clustering") and given.get("weight") is not None:

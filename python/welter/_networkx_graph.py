@@ -126,7 +126,7 @@ _WHOLE_MAX = 2**53
 
 
 def improper_weights(weights: list[Any], lengths: bool) -> str | None:
-    """Why weights cannot be heeded here as NetworkX does, if they cannot."""
+    """Reason why weights cannot be heeded here as NetworkX does, if they cannot."""
     if not all(isinstance(value, (int, float, np.integer, np.floating)) for value in weights):
         return "weights that are no real numbers are not supported"
     if not all(value - value == 0 for value in weights):

@@ -41,7 +41,7 @@ class Report:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Time that it took, in seconds."""
         return self._all["seconds"]
 
     @property

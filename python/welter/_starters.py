@@ -21,10 +21,10 @@ from ._errors import WelterError
 
 __all__ = ["RESTARTS_MAX", "Processes", "Seat", "Starter", "be"]
 
-#: How many machines there are, where the host is, the key, and seconds in which one must come.
+#: Number of machines, where the host is, the key, and seconds in which one must come.
 Seat = tuple[int, str, "str | None", int]
 
-#: How often the machine of a rank is started again; the host gives up then, too.
+#: Number of times that the machine of a rank is started again; the host gives up then, too.
 RESTARTS_MAX = 8
 
 #: Between two looks at machines, in seconds.

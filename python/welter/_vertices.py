@@ -24,7 +24,7 @@ Listed = list[tuple[str, Any, bool]]
 def beside(
     vertices: Vertices, target_vertices: Vertices, vertex_column: int | str | None = None
 ) -> tuple[int | None, Listed]:
-    """How many vertices there are, if that is said, and the tables of vertices that are."""
+    """Number of vertices, if that is said, and the tables of vertices that are."""
     if isinstance(vertices, (Integral, np.integer)) and not isinstance(vertices, bool):
         count: int | None = int(vertices)
         tables = []

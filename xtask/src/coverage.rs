@@ -1,4 +1,4 @@
-//! How many lines of each parser the inputs of its fuzz target run: seeds, and what fuzzing kept.
+//! Lines of each parser that the inputs of its fuzz target run: seeds, and what fuzzing kept.
 //!
 //! The tests that replay seeds are compiled once more with counters in the workspace's own crates,
 //! for which this program stands in for the compiler ([`as_compiler`]): so dependencies are not

@@ -175,7 +175,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// How a run of welter ended that did not end well.
+/// Outcome of a run of welter that did not end well.
 fn failed(error: &Error) -> Outcome {
     match error.downcast_ref() {
         Some(&JobOutcome::TooLong(most)) => Outcome::TooLong(most),

@@ -12,7 +12,7 @@ pub(super) const ITERATIONS: u64 = 10;
 /// An algorithm.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
-    /// How welter's command runs it.
+    /// Arguments of the algorithm for welter's command.
     pub(super) command: job::Job,
     answer: Answer,
     /// By how much answers may differ, relative: 0 where they are integers, or sums of integers.

@@ -17,7 +17,7 @@ pub(crate) struct ContenderLine {
     pub(crate) run_s: f64,
     /// The most memory that the process had.
     pub(crate) peak_bytes: f64,
-    /// Why its answer is another by its own rules, if it is.
+    /// Reason why its answer is another by its own rules, if it is.
     pub(crate) rule: Option<String>,
     pub(crate) summary: Summary,
 }

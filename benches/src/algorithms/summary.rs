@@ -62,7 +62,7 @@ impl Summary {
         Self::of([("triangles", counts.sum::<f64>() / 3.0)])
     }
 
-    /// How many there are in a set.
+    /// Number of members of a set.
     pub(crate) fn members(count: f64) -> Self {
         Self::of([("members", count)])
     }

@@ -36,7 +36,7 @@ impl Disk {
         if self.operations.is_some() { OPERATION_KIB } else { REQUEST_KIB }
     }
 
-    /// How the device that a folder lies on becomes this disk.
+    /// Throttle by which the device that a folder lies on becomes this disk.
     pub(super) fn throttle(&self, folder: &Path) -> Throttle {
         Throttle {
             folder: folder.to_owned(),

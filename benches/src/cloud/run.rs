@@ -13,7 +13,7 @@ use crate::inputs::{Inputs, Kind, Shape};
 use crate::measure::median;
 use crate::outofcore::job::program;
 
-/// How runs go, for readers of the figures.
+/// Course of the runs, for readers of the figures.
 pub(crate) const WAYS: &str = "\
 *As X-Stream*: vertices in memory, as the paper had them (\"only one partition was created and the \
 vertices remained in memory\"); edges as raw pairs (8 bytes each), updates written one by one \
@@ -35,7 +35,7 @@ pub(crate) struct Graph {
     folder: PathBuf,
 }
 
-/// Something that is run.
+/// Command that is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Job {
     pub(crate) name: &'static str,

@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments, scales: &[u32], inputs: &Inputs) -> Res
     Ok(())
 }
 
-/// Something that is measured.
+/// Contender of a measurement.
 #[derive(Clone, Copy)]
 enum Contender {
     Design(Design),

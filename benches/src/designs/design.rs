@@ -23,7 +23,7 @@ enum Overhead {
     Locks,
 }
 
-/// How messages are buffered and carried.
+/// Buffers and carriers of messages.
 #[derive(Clone, Copy, Debug)]
 enum Buffers {
     /// Rings of buckets, which are folded from where they lie.

@@ -52,7 +52,7 @@ pub(crate) struct Limits {
     devices: Option<Group>,
 }
 
-/// How the device that a folder lies on is slowed down.
+/// Limits by which the device that a folder lies on is slowed down.
 #[derive(Clone, Debug)]
 pub(crate) struct Throttle {
     pub(crate) folder: PathBuf,

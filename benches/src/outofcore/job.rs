@@ -50,7 +50,7 @@ pub(crate) struct JobSetup<'a> {
     pub(crate) seconds_most: Option<u64>,
 }
 
-/// How a run ended that did not end well.
+/// End of a run that did not end well.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum JobOutcome {
     /// End of a job that took longer than it may.

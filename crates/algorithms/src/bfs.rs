@@ -47,7 +47,7 @@ pub(crate) const UNREACHED: u32 = u32::MAX;
 /// The parent of a vertex that was not reached.
 const NO_PARENT: u32 = u32::MAX;
 
-/// How far the search has come. The same in any order.
+/// Progress of the search. It is the same in any order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Reach {

@@ -69,7 +69,7 @@ use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
 use welter_model::table::ColumnData;
 
-/// How well states of the two ends of an edge go together: `psi`, symmetric and above 0.
+/// Likelihood that states of the two ends of an edge go together: `psi`, symmetric and above 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Potential<const K: usize>(pub(crate) [[f64; K]; K]);
 

@@ -199,7 +199,7 @@ impl ForestLabels {
 }
 
 impl Member {
-    /// How it enters another stage.
+    /// Member at the beginning of another stage.
     #[inline(always)]
     fn enter(self, stage: u32, cost: Cost) -> Self {
         match stage {

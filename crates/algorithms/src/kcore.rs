@@ -107,7 +107,7 @@ pub struct HIndex {
     index: u32,
 }
 
-/// How far the bounds have come.
+/// Progress of the bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Fallen {

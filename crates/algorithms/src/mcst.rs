@@ -80,7 +80,7 @@ use welter_model::table::ColumnData;
 
 pub use self::ranked::RankedEdge;
 
-/// Which edges a forest is made of.
+/// Edges that a forest is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cost {
     /// The lightest.
@@ -245,7 +245,7 @@ pub enum Step {
     Flatten {
         /// Components that grew in this pass and are still some.
         growing: u64,
-        /// How often vertices have followed before.
+        /// Rounds in which vertices have followed before.
         rounds: u64,
     },
 }

@@ -100,7 +100,7 @@ impl Value for Decision {
     }
 }
 
-/// How many vertices are where.
+/// Numbers of vertices by their states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Progress {

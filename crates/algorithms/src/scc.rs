@@ -87,7 +87,8 @@ use crate::wcc::Label;
 /// The rest is handed over when it has at most one edge in `REST_SHARE` of the graph.
 const REST_SHARE: u64 = 16;
 
-/// Also when it has no more edges than this: a pass costs more than to be done with these.
+/// Edges that are handed over whatever their share is: a pass costs more than to be done with
+/// these.
 const REST_EDGES: u64 = 1 << 16;
 
 /// A round takes long when it has looked at `PATIENCE` times the edges that it may have candidates
@@ -161,7 +162,7 @@ enum Stage {
     Trimmed,
     /// The pivot reaches itself.
     Seed,
-    /// Whom the pivot reaches, and who reaches it, is handed on along edges.
+    /// Vertices that the pivot reaches, and those that reach it, are found along edges.
     Reach,
     /// Vertices that are both are decided, and the others are in parts.
     Part,

@@ -77,8 +77,8 @@ pub struct StrongContraction;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Strong {
-    /// Its mark says whether it is open and has something new to tell; or decided, and may have
-    /// edges.
+    /// Label whose mark says whether it is open and has something new to tell; or decided, and may
+    /// have edges.
     at: Labelled,
     /// The part in which it is open.
     part: u32,

@@ -95,7 +95,7 @@ pub use self::odds::RATIO_MAX;
 use self::odds::{Lean, Product, blended};
 use crate::bp::{Beliefs, NAMES, Potential, shares};
 
-/// How many times as much a factor may be as another of its edge, once weights are counted.
+/// Largest ratio of two factors of an edge, once weights are counted.
 const FACTOR_MAX: f64 = f64::from_bits((1023 + 300) << 52);
 
 /// A belief beside which [`FACTOR_MAX`] and [`RATIO_MAX`] times as much is lost in rounding.
@@ -192,7 +192,7 @@ impl<const K: usize, const R: usize> SumProduct<K, R> {
         message
     }
 
-    /// How well states go together, as `weight` edges say.
+    /// Likelihood that states go together, as `weight` edges say.
     fn weighted(&self, weight: f64) -> [[f64; K]; K] {
         let least = -FACTOR_MAX.ln();
         self.logarithms.map(|row| row.map(|logarithm| (weight * logarithm).max(least).exp()))

@@ -15,7 +15,7 @@ pub(crate) struct CacheFigures {
     requests_to_bucket: u64,
     bytes_put: u64,
     blocks_damaged: u64,
-    /// Why nothing was put into it any more.
+    /// Reason why nothing was put into it any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     trouble: Option<String>,
 }

@@ -50,7 +50,7 @@ struct Job {
     /// that were read again need not be the same to the last bit.
     parameters: String,
     inputs: Vec<Input>,
-    /// How edges lie, once that is known, where they have states.
+    /// Order of edges with states, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     laid: Option<Laid>,
 }

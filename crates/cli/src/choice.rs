@@ -1,5 +1,5 @@
-//! Which way an algorithm goes that has two: a program that learns in memory as long as that fits,
-//! and a fold program on routes that the first one does not have, and in less memory.
+//! Choice between the two methods of an algorithm: a program that learns in memory as long as that
+//! fits, and a fold program on routes that the first one does not have, and in less memory.
 //!
 //! Invariant: what was taken is told, with the reason: by `explain`, and by the report. Tested
 //! by `components_go_by_labels_where_a_route_is_forced` and
@@ -41,10 +41,10 @@ const LABELS: &str = "label-propagation";
 /// The method of an algorithm that has two.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct MethodArgs<M: Methods> {
-    /// How the result is found; it is the same either way
+    /// Method by which the result is found; it is the same either way
     #[arg(long, value_name = "METHOD", default_value = "auto")]
     method: M,
-    /// Why it is not the first method, where the choice was ours.
+    /// Reason why it is not the first method, where the choice was ours.
     #[arg(skip)]
     why: Option<FallbackReason>,
 }

@@ -248,7 +248,7 @@ pub(crate) fn unfit(what: impl Into<String>) -> Failure {
     Failure::usage(what.into()).hint("leave --cluster out to run in this process")
 }
 
-/// How much machines like to be helped.
+/// Readiness of machines to be helped.
 fn bias(args: &RunOptions) -> Bias {
     let thousandths = |alpha: f64| Bias::Thousandths((alpha * 1000.0).round() as u32);
     args.cluster.steal_bias.map_or(Bias::PAPER, thousandths)

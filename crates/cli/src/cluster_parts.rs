@@ -7,8 +7,8 @@
 //!    /_SUCCESS         written last: without it the parts of DIR are not all there are
 //! ```
 //!
-//! Which machine writes a part is where its chunk lies. What is said of a result as a whole is made
-//! by the host, which looks at chunks one at a time.
+//! A part is written by the machine on which its chunk lies. What is said of a result as a whole is
+//! made by the host, which looks at chunks one at a time.
 
 use std::collections::VecDeque;
 use std::fmt;

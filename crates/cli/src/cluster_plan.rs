@@ -40,7 +40,7 @@ pub(crate) struct Premises<'a> {
     pub(crate) program: &'a ClusterProgram,
     /// Edges as machines read them, and as they were listed.
     pub(crate) edges: [&'a dyn EdgeStream; 2],
-    /// How they are read, and how by machines that send.
+    /// Reading of these edges, and that by machines that send.
     pub(crate) reading: Reading,
     pub(crate) sent_reading: Reading,
 }

@@ -38,9 +38,9 @@ pub(crate) struct Machines {
     pub(crate) transport: Option<&'static str>,
     /// Streaming partitions, or sub-ranges.
     pub(crate) partitions: u64,
-    /// How often machines were started again.
+    /// Number of times that machines were started again.
     pub(crate) restarts: u32,
-    /// How often one was silent for long.
+    /// Number of times that one was silent for long.
     pub(crate) suspicions: u32,
     /// Connections to the first machine that were of none.
     pub(crate) strangers: u64,

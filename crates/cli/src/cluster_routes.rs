@@ -30,7 +30,7 @@ use crate::cluster_plan::{MachinePlan, Premises, refusal};
 use crate::failure::Failure;
 use crate::session::Session;
 
-/// How many times as fast another route must be foreseen to be taken before one that is preferred:
+/// Factor by which another route must be foreseen to be faster to be taken before a preferred one:
 /// forecasts of bytes are within this factor of what becomes of them.
 const SURELY: f64 = 3.0;
 

@@ -1,4 +1,4 @@
-//! Which ways an algorithm reads edges, over what was stated of the graph.
+//! Directions in which an algorithm reads edges, over what was stated of the graph.
 //!
 //! Invariant: options about the graph (`--drop-duplicates`, `--drop-self-loops`) mean the graph
 //! that was stated. An algorithm that reads a directed one both ways makes no duplicates of its
@@ -8,7 +8,7 @@
 
 use welter_model::edges::{Duplicates, Reading};
 
-/// Which ways edges are read.
+/// Directions in which edges are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Directions {
     /// As the graph was stated.
@@ -23,7 +23,7 @@ pub(crate) enum Directions {
 }
 
 impl Directions {
-    /// How the edges of a graph that was stated as an undirected or a directed one are read.
+    /// Reading of the edges of a graph that was stated as an undirected or a directed one.
     pub(crate) fn of(self, reading: Reading, stated_undirected: bool) -> Reading {
         let merges = reading.duplicates != Duplicates::Keep;
         let undirected = match self {

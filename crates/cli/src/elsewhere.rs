@@ -85,7 +85,7 @@ pub(crate) fn for_caller(kept: KeptGraph) -> KeptGraph {
     kept.asked_of(Arc::new(ForCaller { remote, caller: Cancellation::here() }))
 }
 
-/// How files of a directory are read, wherever it is.
+/// Options by which files of a directory are read, wherever it is.
 pub(crate) fn io(directory: &Path) -> Result<IoOptions, Failure> {
     Ok(IoOptions { remote: to_read(directory)?, ..IoOptions::default() })
 }

@@ -1,4 +1,4 @@
-//! Which vertices edges leave, and which they come to: seen while the edges are read.
+//! Vertices that edges leave, and those that edges come to: seen while the edges are read.
 //!
 //! A graph that is read both ways does not know any more which end of an edge was which. Who needs
 //! that marks the ends of each edge in passing, two bits a slot, in pages of those that occur.
@@ -31,7 +31,7 @@ impl Slots {
         }
     }
 
-    /// How many are in this set, or in another one.
+    /// Number of vertices in this set, or in another one.
     fn count_with(&self, other: &Self) -> u64 {
         let word = |page: &OnceLock<Box<[AtomicU64; PAGE_WORDS]>>, place: usize| {
             page.get().map_or(0, |page| page[place].load(Ordering::Relaxed))

@@ -1,4 +1,4 @@
-//! How the process ends: with one of the documented codes, also where something panics.
+//! End of the process: with one of the documented codes, also where something panics.
 
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::number_format;
 use crate::session::Session;
 
-/// How fast this machine is, and how fast things are expected to go then, for people.
+/// Throughput of this machine, and the times that are expected then, for people.
 pub(crate) fn lines(plan: &Plan, throughput: &Throughput) -> String {
     let Expected { forecast: Forecast { ingest, iteration }, traffic, codec } =
         plan.expected(throughput);
@@ -129,8 +129,8 @@ impl Compared {
         })
     }
 
-    /// How many times as long iterations took as was expected. None of programs over triangles,
-    /// which have none: how often these read the edges was not foreseen.
+    /// Ratio of the time that iterations took to the time that was expected. None of programs over
+    /// triangles, which have none: how often these read the edges was not foreseen.
     pub(crate) fn ratio(&self) -> Option<f64> {
         let Figures { iteration_seconds: took, .. } = self.took;
         (took > 0.0).then(|| took / self.expected.iteration_seconds)

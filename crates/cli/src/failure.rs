@@ -1,4 +1,4 @@
-//! How the command ends when something is wrong: one line, a hint where there is one, and a code.
+//! Failures of the command: one line, a hint where there is one, and a code.
 //!
 //! Invariant: nothing but [`Failure::report`], the hook for panics and, where there is no memory to
 //! say more, the allocator writes an error. Tested by `a_panic_is_one_error_with_its_own_code` and
@@ -17,7 +17,7 @@ use welter_store::StoreError;
 
 use crate::{exit_code, say};
 
-/// Why the command did not do what was asked.
+/// Reason why the command did not do what was asked.
 #[derive(Debug)]
 pub struct Failure {
     /// Kind; none where the reader of standard output is gone, which is no error.
@@ -260,7 +260,7 @@ fn hint(error: &InputError) -> Option<&'static str> {
 /// Advice about an invariant that does not hold.
 pub(crate) const REPORT: &str = "this is a bug in welter; please report it, with the command";
 
-/// Why a run ends whose threads the system did not all start.
+/// Reason why a run ends whose threads the system did not all start.
 pub(crate) const NO_THREAD: &str = "the system starts no more threads, whose number it limits by \
                                     user and control group; take fewer --threads";
 

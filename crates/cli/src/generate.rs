@@ -26,7 +26,7 @@ pub(crate) enum Generator {
 /// Options of R-MAT.
 #[derive(Debug, Args)]
 pub(crate) struct RmatArgs {
-    /// There are 2^SCALE vertices
+    /// Log2 of the number of vertices
     #[arg(value_name = "SCALE")]
     scale: u32,
     /// Edges a vertex

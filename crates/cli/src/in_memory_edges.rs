@@ -86,7 +86,7 @@ impl InMemoryEdges {
         &self.loaded.notes
     }
 
-    /// How each file, or the table, was read.
+    /// Readings of each file, or of the table.
     pub(crate) fn readings(&self) -> &[FileSummary] {
         &self.loaded.readings
     }

@@ -196,7 +196,7 @@ fn stated_bytes(variable: &str) -> Option<u64> {
     stated.parse().ok()
 }
 
-/// How fast a bucket is, and how edges are compressed in it therefore.
+/// Rate of a bucket, and the compression of edges in it therefore.
 fn chosen(bucket: &Device, compression: Compression) -> String {
     let [takes, gives] = [bucket.write, bucket.read].map(|rate| human_bytes(rate) + "/s");
     let how = match bucket.measured {

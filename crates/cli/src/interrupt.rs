@@ -22,17 +22,17 @@ use crate::exit_code;
 use crate::failure::{Failure, printable};
 use crate::say;
 
-/// How long loops may take to end. Nearly all do in 100 ms; the rest of the second is for the
+/// Time that loops may take to end. Nearly all do in 100 ms; the rest of the second is for the
 /// kernel, which takes about 100 ms to free each GB that the process held.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// How long stores may take to drop uploads that have not ended.
+/// Time that stores may take to drop uploads that have not ended.
 const UPLOADS_PATIENCE: Duration = Duration::from_millis(300);
 
-/// How long stores may take to remove objects that are of no use to any one.
+/// Time that stores may take to remove objects that are of no use to any one.
 const REMOVALS_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long standard error may take to take the last message.
+/// Time that standard error may take to take the last message.
 const MESSAGE_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Whether a signal came.

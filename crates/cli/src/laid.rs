@@ -1,5 +1,6 @@
-//! How edges lie of a run that keeps a state for each of them: checkpoints have these states in the
-//! order of the edges, so the run continues where they lie alike, whatever its budget is then.
+//! Order of the edges of a run that keeps a state for each of them: checkpoints have these states
+//! in the order of the edges, so the run continues where they lie alike, whatever its budget is
+//! then.
 //!
 //! Only what decides on that order is kept. On route `ranges` it also follows from the memory that
 //! a window of sources takes, and the engine refuses to continue where that is another one.

@@ -268,7 +268,7 @@ impl Graph {
         })
     }
 
-    /// How it is read by a run that says whether edges go both ways.
+    /// Arguments of a run that says whether edges go both ways.
     fn directed(&self, direction: DirectionArgs) -> InputArgs {
         let is_stated = direction.undirected || direction.directed;
         let direction = if is_stated { direction } else { self.input.direction };
@@ -355,7 +355,7 @@ impl Graph {
         })
     }
 
-    /// How files, or the table, were read: format, columns, what was passed over; a line for each
+    /// Readings of files, or of the table: format, columns, what was passed over; a line for each
     /// way. Empty of what is read anew by each run.
     pub fn readings(&self) -> Vec<String> {
         if let Source::InMemoryEdges(held) = &self.source {

@@ -1,6 +1,6 @@
 //! Note of a run that iterates out of core for long: how fast it is, and what would be faster.
 //!
-//! How many iterations a program takes that continues until nothing changes is not known
+//! The number of iterations of a program that continues until nothing changes is not known
 //! beforehand. On most graphs these are few; on grids, paths and roads they are as many as these
 //! are long, and with edges on storage each reads them again.
 

@@ -143,7 +143,7 @@ fn of_values(Column { name, data }: Column) -> TextColumn {
     TextColumn { title: name, cells: cells(&data), left }
 }
 
-/// How many rows have each vertex as the value of their first column.
+/// Number of rows that have each vertex as the value of their first column.
 pub(crate) fn sizes(columns: &dyn Columns, rows: usize) -> Result<Vec<u32>, Failure> {
     let mut sizes = vec![0; rows];
     for_parts(columns, rows, |_, part| {

@@ -53,7 +53,7 @@ pub(crate) fn module() -> String {
     text
 }
 
-/// Which way edges go, which is an option of the graph on the command line.
+/// Directions of edges, which are an option of the graph on the command line.
 fn undirected() -> Parameter {
     Parameter {
         name: "undirected".to_owned(),

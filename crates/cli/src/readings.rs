@@ -1,4 +1,4 @@
-//! How files were read, as runs, `info` and reports say it.
+//! Readings of files, as runs, `info` and reports say them.
 
 use serde::Serialize;
 use welter_input::{FileColumn, FileSummary, IdKind};
@@ -59,7 +59,7 @@ fn grouped(files: &[FileSummary]) -> impl Iterator<Item = Group<'_>> {
     groups.into_iter()
 }
 
-/// How a file was read, for reports.
+/// Reading of a file, for reports.
 #[derive(Debug, Serialize)]
 pub(crate) struct Figures {
     reading: String,

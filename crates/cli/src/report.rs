@@ -110,7 +110,7 @@ struct PlanFigures {
     block_bits: u32,
     budget_bytes: u64,
     memory_bytes: u64,
-    /// How storage is asked for what it has.
+    /// Requests to storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     requests: Option<RequestFigures>,
     /// Requests in flight, where the device of a kept graph was measured.
@@ -118,7 +118,7 @@ struct PlanFigures {
     in_flight_bytes: Option<u64>,
 }
 
-/// How storage is asked for what it has.
+/// Sizes and numbers of requests to storage.
 #[derive(Debug, Serialize)]
 struct RequestFigures {
     /// Bytes of a read at most; of edges, where these lie in a bucket.
@@ -133,7 +133,7 @@ struct RequestFigures {
     #[serde(skip_serializing_if = "Option::is_none")]
     temporary_reads_in_flight: Option<u64>,
     io: &'static str,
-    /// How the device was measured that they follow, if they do.
+    /// Measurement of the device that requests follow, if they do.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<&'static str>,
 }

@@ -424,14 +424,14 @@ impl Session {
         Storage { directories: self.resources.scratch(), io: IoOptions::default() }
     }
 
-    /// How fast this machine is, and its storage where the plan needs it.
+    /// Throughput of this machine, and of its storage where the plan needs it.
     pub(crate) fn throughput(&self, plan: &Plan) -> Result<Throughput, Failure> {
         let Some(storage) = plan.storage() else { return Ok(Throughput::of_core()) };
         let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
         Ok(plan.at_rates_of_device(workers.throughput(storage.room.peak())?))
     }
 
-    /// How fast this machine is, where edges are those of a kept graph.
+    /// Throughput of this machine, where edges are those of a kept graph.
     pub(crate) fn throughput_of(
         &self,
         plan: &Plan,

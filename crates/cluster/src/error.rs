@@ -1,4 +1,4 @@
-//! Why a cluster did not come to its end.
+//! Reason why a cluster did not come to its end.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use welter_protocol::Rank;
 use welter_protocol::failure::{Exit, Failure};
 use welter_store::StoreError;
 
-/// Why a cluster did not come to its end.
+/// Reason why a cluster did not come to its end.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ClusterError {

@@ -48,7 +48,7 @@ const TARGET_BYTES: u64 = 4;
 /// Updates that are kept in memory where no budget asks for fewer, and at least: powers of two.
 const KEPT_UPDATES: [u64; 2] = [1 << 25, 1 << 16];
 
-/// How often sets, chunks and windows are halved at most.
+/// Number of times that sets, chunks and windows are halved at most.
 const HALVINGS: u32 = 8;
 
 /// Widths of what a program has, in bytes.
@@ -350,7 +350,7 @@ impl Cut {
         ]
     }
 
-    /// How often edges, and how often vertices lie somewhere.
+    /// Number of places in which edges lie, and in which vertices do.
     fn times(&self) -> [u64; 2] {
         let copies = self.of.copies;
         [copies.edges, copies.vertices].map(|is_twice| if is_twice { 2 } else { 1 })

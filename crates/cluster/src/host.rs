@@ -36,7 +36,7 @@ use crate::report::{Report, Reported};
 pub use crate::starter::{Host, Started};
 use crate::taking::{ResultPlace, fetched, written};
 
-/// How often the machine of a rank is started again while the run comes to no later iteration.
+/// Starts of the machine of a rank after its first, while the run comes to no later iteration.
 const RESTARTS_MAX: u32 = 8;
 
 /// Time after which a host that has nothing to report is asked again.
@@ -54,9 +54,9 @@ pub struct Finished {
     pub parts: BTreeMap<(u32, u64), Payload>,
     /// Activity of each machine, by rank: of the process that finished.
     pub activities: Vec<Activity>,
-    /// How often machines were started again.
+    /// Number of times that machines were started again.
     pub restarts: u32,
-    /// How often a machine was silent for long.
+    /// Number of times that a machine was silent for long.
     pub suspicions: u32,
     /// Seconds from the start of the machines to the first decision, and between two that follow
     /// each other, with the iterations that were done by then. What was done again counts to the

@@ -80,7 +80,7 @@ impl Files {
 /// Folder of a machine, its incarnation and its task.
 type Prepared = (Arc<Folder>, u32, Task);
 
-/// Something that a machine waits for.
+/// Event that a machine waits for.
 enum Event {
     Reported(Reported),
     Line(String),

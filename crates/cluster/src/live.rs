@@ -16,9 +16,9 @@ pub struct Picture {
     pub activities: Vec<Activity>,
     /// Iterations that are done.
     pub iterations: u32,
-    /// How often machines were started again.
+    /// Number of times that machines were started again.
     pub restarts: u32,
-    /// How often a machine was silent for long.
+    /// Number of times that a machine was silent for long.
     pub suspicions: u32,
 }
 

@@ -1,4 +1,4 @@
-//! How machines of several computers come to the one of rank 0, and what is said there.
+//! Meeting of machines of several computers with the one of rank 0, and what is said there.
 //!
 //! ```text
 //! machine r   ── line: who, which run; then lines are heard ──   rank 0   DOWN

@@ -43,7 +43,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Time in which a process that was killed ends.
 const LEAVE: Duration = Duration::from_secs(5);
 
-/// How often a process is started that is killed before it has said anything.
+/// Starts of a process that is killed before it has said anything, at most.
 const STARTS_MAX: u32 = 8;
 
 /// Makes the command of a rank, on this directory, with an incarnation above this.

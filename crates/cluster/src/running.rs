@@ -156,7 +156,7 @@ impl RunningMachine {
         }
     }
 
-    /// Which process of its rank it is.
+    /// Incarnation of its rank that the process is.
     pub fn incarnation(&self) -> u32 {
         self.incarnation
     }

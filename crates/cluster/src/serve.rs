@@ -18,7 +18,7 @@ use crate::report::{Report, Reported};
 use crate::running::{Run, RunningMachine};
 use crate::task::Task;
 
-/// Something that the process waits for.
+/// Event that the process waits for.
 enum Event {
     Reported(Reported),
     Asked(Request),

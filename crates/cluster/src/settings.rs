@@ -1,4 +1,4 @@
-//! How a cluster on one computer is set: what its machines agree on, from a few numbers.
+//! Settings of a cluster on one computer: what its machines agree on, from a few numbers.
 
 use welter_protocol::Config;
 use welter_protocol::config::{Copies, Edges, Handover, Loss, Route, Sets, Timing, VertexSets};
@@ -54,7 +54,7 @@ pub struct Settings {
     /// Updates that a machine keeps in memory of the partition at work, of a program that does not
     /// merge them ([`u64::MAX`]: all, and of any other program). More wait on its disk.
     pub kept_updates_max: u64,
-    /// How much machines like to be helped.
+    /// Readiness of machines to be helped.
     pub bias: Bias,
     /// Whether each machine fills all disks alike, or draws one for each chunk, as Chaos does.
     pub fills_evenly: bool,

@@ -5,10 +5,10 @@
 //!          = parts [p r / m, p (r + 1) / m)    of p parts, where a part does not know its edges
 //! ```
 //!
-//! How many edges a part has may depend on the memory of a machine, and their order does not; parts
-//! that do not know their edges are cut alike everywhere (raw records, generators, kept graphs).
-//! Edges are read one part at a time, so a part is in memory. Both ways of an edge, where the graph
-//! is read so, are one machine's.
+//! The number of edges of a part may depend on the memory of a machine, and their order does not;
+//! parts that do not know their edges are cut alike everywhere (raw records, generators, kept
+//! graphs). Edges are read one part at a time, so a part is in memory. Both ways of an edge, where
+//! the graph is read so, are one machine's.
 //!
 //! **Invariant:** the shares of all machines have each edge once, and a share that is begun anew
 //! hands out the same edges. Tested by `shares_are_all_edges_once_and_again` and

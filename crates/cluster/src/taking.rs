@@ -1,4 +1,5 @@
-//! How the result of a run leaves the machines: it comes to the host, or they write it in parts.
+//! Ways in which the result of a run leaves the machines: it comes to the host, or they write it in
+//! parts.
 //!
 //! ```text
 //! Here      each chunk comes to the host, which has all of them in memory
@@ -20,7 +21,7 @@ use crate::starter::Host;
 /// Looks at a result that is written and has no name yet.
 pub type Inspect<'l> = dyn FnMut(&Written<'_>) -> Result<(), ClusterError> + 'l;
 
-/// How a result is taken.
+/// Way in which a result is taken.
 pub enum ResultPlace<'t> {
     /// The result comes to the host.
     Here,

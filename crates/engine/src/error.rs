@@ -7,7 +7,7 @@ use welter_model::edges::StreamError;
 use welter_progress::FailureKind;
 use welter_store::{ChunkError, StoreError};
 
-/// Why a run did not come to its end.
+/// Reason why a run did not come to its end.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {

@@ -97,14 +97,14 @@ use crate::machine::arena::SLAB_BYTES;
 use crate::machine::storage::{Storage, slabs_read, slabs_written};
 use crate::machine::throughput::Throughput;
 
-/// How a run will be done.
+/// Plan of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Premises, which all else follows from.
     pub premises: Premises,
     /// Where edges and state are, and how edges of single vertices are looked up.
     pub access: Access,
-    /// How fast the machine is, where that made a difference to the plan.
+    /// Throughput of the machine, where it made a difference to the plan.
     pub throughput: Option<Throughput>,
     /// Memory by use.
     pub memory: Memory,
@@ -122,7 +122,7 @@ pub enum Access {
     Storage(StoragePlan),
     /// Edges in the input, which an input scan reads in passes.
     Input {
-        /// How a graph is made should the passes turn out to be too many.
+        /// Plan of a graph, should the passes turn out to be too many.
         instead: Option<Box<Plan>>,
     },
 }
@@ -144,7 +144,7 @@ impl Plan {
         }
     }
 
-    /// How the state is streamed, where not even signals fit in memory.
+    /// Way in which the state is streamed, where not even signals fit in memory.
     pub fn out_of_core(&self) -> Option<OutOfCore> {
         self.storage().and_then(|storage| storage.state.out_of_core())
     }
@@ -154,7 +154,7 @@ impl Plan {
         matches!(self.access, Access::Input { .. })
     }
 
-    /// How a graph is made of an input should passes over it turn out to be too many.
+    /// Plan of a graph of the input, should passes over it turn out to be too many.
     pub fn instead(&self) -> Option<&Self> {
         match &self.access {
             Access::Input { instead } => instead.as_deref(),
@@ -162,7 +162,7 @@ impl Plan {
         }
     }
 
-    /// How iterations of a program with a frontier find their edges.
+    /// Mode by which iterations of a program with a frontier find their edges.
     pub fn frontier_mode(&self) -> FrontierMode {
         let mode = self.premises.settings.frontier;
         if self.index() == Index::None { mode.stored() } else { mode.resident() }
@@ -189,8 +189,8 @@ impl Plan {
         self.storage().and_then(|storage| storage.window).unwrap_or_else(usual)
     }
 
-    /// How storage is read and written by a run of this plan: all that opens volumes or makes
-    /// requests for one does so with these options.
+    /// Options by which a run of this plan reads and writes storage: all that opens volumes or
+    /// makes requests for one does so with these options.
     pub fn io(&self, io: &IoOptions) -> IoOptions {
         IoOptions { requests: self.premises.settings.requests, ..io.clone() }
     }
@@ -263,7 +263,7 @@ impl Plan {
         self.out_of_core().map_or(Traffic::default(), |way| way.traffic(&self.premises))
     }
 
-    /// How often an iteration in which all vertices are active reads the edges.
+    /// Readings of the edges in an iteration in which all vertices are active.
     fn edge_passes(&self) -> u64 {
         self.out_of_core().map_or(1, |way| way.edge_passes(&self.premises))
     }

@@ -94,7 +94,7 @@ fn check(source: &Source, options: &ReadOptions) -> Result<(), InputError> {
     Err(InputError::content(source.name(), what))
 }
 
-/// How the lines of a file are read.
+/// Dialect of the lines of a file.
 fn dialect(source: &Source, options: &ReadOptions) -> Result<Dialect, InputError> {
     let sample = sample(source, &options.limits)?;
     let lines = sample.bytes.split(|byte| *byte == b'\n').filter(|line| !is_no_row(line));
@@ -122,7 +122,7 @@ fn doubt(line: &[u8]) -> String {
 struct Neighbours {
     separator: Separator,
     names: bool,
-    /// How integers may be written.
+    /// Spellings that integers may have.
     spelling: Spelling,
     known: AllowedIds,
 }

@@ -188,7 +188,7 @@ struct Task {
 }
 
 impl<'a> Tasks<'a> {
-    /// Nothing taken yet, of messages that begin with a schema.
+    /// A reader that has taken nothing yet, of messages that begin with a schema.
     fn new(
         name: &'a str,
         messages: &mut Messages<'_>,

@@ -30,8 +30,8 @@ use crate::source::{self, Source};
 use crate::tables::{ColumnRef, Frame};
 use crate::text::fields::parse_id;
 
-/// How a table of attributes is to be read. The default takes ids from the first column and values
-/// from the second, and wants one for every vertex.
+/// Options by which a table of attributes is read. The default takes ids from the first column and
+/// values from the second, and wants one for every vertex.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttributeOptions {
     /// Format; `None` guesses it. Text, Parquet and Arrow are read.
@@ -64,7 +64,7 @@ pub struct Vertices<'a> {
     pub ids: &'a IdMap,
     /// Number of slots.
     pub slots: u64,
-    /// Which slots are vertices; asked only where `ids` does not say that all are.
+    /// Slots that are vertices; asked only where `ids` does not say that all are.
     pub is_vertex: &'a (dyn Fn(u32) -> bool + Sync),
 }
 

@@ -39,7 +39,7 @@ pub struct Collector {
     memory_bytes_max: Option<u64>,
     /// Where parts go that do not fit; no directory: nowhere.
     directories: Vec<PathBuf>,
-    /// How much of the input was read, by which room on files is foreseen.
+    /// Progress in the input, by which room on files is foreseen.
     progress: Progress,
     /// Whether sources and targets are two kinds of vertices; `None` leaves it to formats.
     two_kinds: Option<bool>,
@@ -89,7 +89,7 @@ pub(crate) struct CollectedParts {
 }
 
 impl Collector {
-    /// Nothing yet; refuses to hold more than `memory_bytes_max`.
+    /// An empty collector, which refuses to hold more than `memory_bytes_max`.
     pub fn new(memory_bytes_max: Option<u64>) -> Self {
         Self { memory_bytes_max, ..Self::default() }
     }
@@ -220,7 +220,7 @@ impl Collector {
         reading::agreed(&self.lock().readings)
     }
 
-    /// How each source was read, in input order.
+    /// Readings of the sources, in input order.
     pub(crate) fn readings(&self) -> Vec<FileSummary> {
         self.lock().readings.clone()
     }

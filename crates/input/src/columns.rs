@@ -1,4 +1,4 @@
-//! Which columns of a table are the source, the target and the weight of an edge. One rule serves
+//! Columns of a table that are the source, the target and the weight of an edge. One rule serves
 //! text, tables and frames, with and without names of columns.
 //!
 //! - **Ends**: what the user said; else two columns whose names tell ([`names`]); else the

@@ -149,7 +149,7 @@ impl Described {
 }
 
 impl<'a> Document<'a> {
-    /// Nothing yet. `labelled`: whether nodes may have labels that are their names.
+    /// An empty document. `labelled`: whether nodes may have labels that are their names.
     pub(crate) fn new(file: &'a str, options: &'a ReadOptions, labelled: bool) -> Self {
         Self {
             file,
@@ -226,7 +226,7 @@ impl<'a> Document<'a> {
         self.labelled && self.options.ids == IdKind::Names
     }
 
-    /// Which of the possible weights an attribute of edges is, if any.
+    /// Index in the possible weights of an attribute of edges, if it is one.
     pub(crate) fn weight_rank(&mut self, attribute: &[u8]) -> Option<usize> {
         self.attributes.rank(attribute)
     }

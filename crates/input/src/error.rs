@@ -10,7 +10,7 @@ use thiserror::Error;
 use welter_objects::{ObjectError, ObjectErrorKind};
 use welter_progress::FailureKind;
 
-/// Why an input could not be read.
+/// Reason why an input could not be read.
 ///
 /// An error says where it is and what was expected there:
 ///
@@ -106,7 +106,7 @@ pub enum InputError {
         /// The system's answer.
         source: io::Error,
     },
-    /// More memory would be needed than the run may take.
+    /// Memory beyond what the run may take would be needed.
     #[error(
         "{file}: reading takes more than the {allowed_bytes} bytes of memory that this run may use"
     )]
@@ -200,7 +200,7 @@ pub enum InputError {
     /// Options that contradict each other or themselves.
     #[error("{what}")]
     Options {
-        /// Which options, and what is wrong with them.
+        /// Options, and what is wrong with them.
         what: String,
     },
     /// The system starts no more threads.

@@ -1,5 +1,5 @@
-//! How rows of text are written, as a person says it: what separates fields, what they are quoted
-//! with, how a quote is written within quotes, and what begins a comment.
+//! Layout of rows of text, as a person says it: what separates fields, what they are quoted with,
+//! how a quote is written within quotes, and what begins a comment.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -165,7 +165,7 @@ impl FromStr for Quote {
     }
 }
 
-/// How a quote is written within quotes.
+/// Form of a quote within quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
     /// Twice, as RFC 4180 has it.
@@ -207,7 +207,7 @@ impl FromStr for Comment {
     }
 }
 
-/// How the fields of a row are told apart.
+/// Layout of the fields of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// Separator of the fields.

@@ -173,7 +173,7 @@ pub struct InputSummary {
     pub files: Vec<String>,
     /// Format of each file.
     pub formats: Vec<Format>,
-    /// How each file was read.
+    /// Readings of the files, one each.
     pub readings: Vec<FileSummary>,
     /// Bytes as stored; `None` where a pipe was among them.
     pub bytes: Option<u64>,

@@ -10,7 +10,7 @@ use crate::format::Format;
 use crate::layout::{Comment, Escape, Quote, Separator};
 use crate::tables::{ColumnRef, VertexTables};
 
-/// How inputs are to be read. The default guesses everything from the files.
+/// Options by which inputs are read. The default guesses everything from the files.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is said apart from the others")]
 pub struct ReadOptions {
@@ -20,7 +20,7 @@ pub struct ReadOptions {
     pub separator: Option<Separator>,
     /// Quotes around fields of text; `None` guesses them.
     pub quote: Option<Quote>,
-    /// How a quote within quotes is written in text; `None` guesses it.
+    /// Form of a quote within quotes in text; `None` guesses it.
     pub escape: Option<Escape>,
     /// Beginning of a comment in text; `None` guesses it.
     pub comment: Option<Comment>,
@@ -30,7 +30,7 @@ pub struct ReadOptions {
     pub source: Option<ColumnRef>,
     /// Column of the targets; `None` takes a column with a telling name, else the second.
     pub target: Option<ColumnRef>,
-    /// Which column, if any, is the weight of an edge.
+    /// Column, if any, that is the weight of an edge.
     pub weight: WeightChoice,
     /// Whether a negative weight is an error, with its place, where weights are read.
     pub non_negative: bool,
@@ -84,7 +84,7 @@ impl ReadOptions {
     }
 }
 
-/// Which column is the weight of an edge.
+/// Column that is the weight of an edge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WeightChoice {
     /// No weights; other columns are skipped unread.
@@ -150,7 +150,7 @@ pub struct Limits {
     /// Bytes of files that the system can be expected to keep in its cache from one reading to the
     /// next; `None` sets no limit. Larger raw inputs are read past it.
     pub cache_bytes_max: Option<u64>,
-    /// How raw records in files are read.
+    /// Use of the page cache for raw records in files.
     pub page_cache: PageCache,
 }
 
@@ -187,7 +187,7 @@ impl Default for Limits {
     }
 }
 
-/// Which weights may come. NaN never may.
+/// Weights that may come. NaN never may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WeightBounds {
     /// Negative ones are refused.

@@ -130,7 +130,7 @@ pub(crate) fn read<R: ChunkReader + Clone + 'static>(
     context.pool.install(find).map_or(Ok(()), Err)
 }
 
-/// How a row group is decoded.
+/// Decoding of a row group.
 struct DecodePlan {
     /// Rows at once.
     rows: usize,

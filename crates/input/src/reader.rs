@@ -88,7 +88,7 @@ pub struct Ready {
     pub undirected: Option<bool>,
     /// Notes for a person about how files were read, a sentence each.
     pub notes: Vec<String>,
-    /// How each file was read, in order; empty where nothing but its format is known.
+    /// Readings of the files, in order; empty where nothing but their format is known.
     pub readings: Vec<FileSummary>,
     /// Bytes that were written to temporary files.
     pub scratch_bytes: u64,

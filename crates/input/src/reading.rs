@@ -1,4 +1,4 @@
-//! How one file was read, in words that a person can check: its format, how its rows are written,
+//! Reading of one file, in words that a person can check: its format, how its rows are written,
 //! which columns are the ends and the weights of edges, and what was passed over.
 //!
 //! A reader fills it by [`Collector::describe`](crate::Collector::describe) before it reads, and
@@ -13,7 +13,7 @@ use crate::format::Format;
 use crate::layout::Separator;
 use crate::options::IdKind;
 
-/// How one file, or one table in memory, was read.
+/// Reading of one file, or of one table in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSummary {
     /// Name, as errors have it.
@@ -22,7 +22,7 @@ pub struct FileSummary {
     pub format: Option<Format>,
     /// Layers around its bytes, from the outside inwards: compressions, archives, encodings.
     pub layers: Vec<&'static str>,
-    /// How rows of text are written, where there are such.
+    /// Layout of rows of text, where there are such.
     pub rows: Option<RowsOfText>,
     /// Column of the sources.
     pub source: Option<FileColumn>,
@@ -45,7 +45,7 @@ pub struct FileColumn {
     pub name: Option<String>,
 }
 
-/// How rows of text are written.
+/// Layout of rows of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsOfText {
     /// Separator of the fields.

@@ -85,7 +85,7 @@ impl Tables<'_> {
         self.sides.iter().flat_map(|(_, files, _)| files).filter_map(Source::witness)
     }
 
-    /// How a table is read, where edges are read so.
+    /// Options by which a table is read, where edges are read so.
     fn options(&self, edges: &ReadOptions) -> ReadOptions {
         let id = self.of.column.clone().unwrap_or(ColumnRef::Number(1));
         ReadOptions {

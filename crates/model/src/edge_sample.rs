@@ -19,7 +19,7 @@ pub const ROUNDS: usize = 3;
 /// Parts that a sample of whole parts has at least.
 const PARTS_LEAST: usize = 16;
 
-/// Which pieces of the edges are looked at: the last of each `stride` pieces.
+/// Pieces of the edges that are looked at: the last of each `stride` pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     stride: usize,
@@ -79,7 +79,7 @@ pub struct Round {
 }
 
 impl EdgeSample {
-    /// Nothing seen. Vertices will be counted where `marks` says so.
+    /// An empty sample. Vertices will be counted where `marks` says so.
     pub fn new(marks: bool) -> Self {
         Self { marks: marks.then(Vec::new), ..Self::default() }
     }

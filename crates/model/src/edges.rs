@@ -43,8 +43,8 @@ pub struct Batch<'a> {
     pub weights: Option<&'a [f64]>,
 }
 
-/// Why a stream could not be read. Boxed, so that readers keep their own error types, with file and
-/// line in them, all the way to the person who can mend the file.
+/// Reason why a stream could not be read. Boxed, so that readers keep their own error types, with
+/// file and line in them, all the way to the person who can mend the file.
 pub type StreamError = Box<dyn Error + Send + Sync>;
 
 /// Edges in parts, readable in parallel and again.
@@ -126,7 +126,7 @@ pub enum Duplicates {
     Directions,
 }
 
-/// How an edge list is to be read as a graph.
+/// Reading of an edge list as a graph.
 ///
 /// ```
 /// use welter_model::edges::{Duplicates, Reading};

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-/// Which of very many vertices have slots.
+/// Vertices with slots, of very many vertices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NonCompact {
     named: Vec<u64>,

@@ -330,7 +330,7 @@ pub trait Program: Sync {
         last: &Self::Total,
     ) -> Applied<Self::Value, Self::Total>;
 
-    /// Which of the active vertices go first in a monotone program: those with the smallest number.
+    /// Urgency of an active vertex in a monotone program: first go those with the smallest number.
     /// An engine may let others wait, which saves updates that would be improved upon later.
     fn urgency(&self, _value: &Self::Value) -> u64 {
         0

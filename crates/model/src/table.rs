@@ -165,7 +165,7 @@ pub enum ColumnData {
     I64(Vec<i64>),
     /// Vertices by their numbers, shown as their ids; [`NO_VERTEX`] where there is none.
     Vertices(Vec<u64>),
-    /// Which end of edges a vertex is; `None` where there is none.
+    /// End of edges that a vertex is; `None` where there is none.
     Sides(Vec<Option<Side>>),
 }
 

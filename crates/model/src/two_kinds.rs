@@ -15,7 +15,7 @@ use std::str::FromStr;
 use crate::id::Id;
 use crate::names::Names;
 
-/// Which end of edges a vertex is.
+/// End of edges that a vertex is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Edges leave it.

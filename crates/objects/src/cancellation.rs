@@ -32,7 +32,7 @@ impl Cancellation {
         self.0.as_ref().is_some_and(|stopped| stopped())
     }
 
-    /// Not wanted any more as soon as one of both says so.
+    /// A cancellation that is made as soon as one of both is.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         match (&self.0, &other.0) {

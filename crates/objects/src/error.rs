@@ -22,7 +22,7 @@ const NO_BUCKET: &str = "no such bucket";
 const ADVICE: &str = "set the variables of the environment that say who you are, or \
                       AWS_SKIP_SIGNATURE=true (GOOGLE_..., AZURE_...) for what is public";
 
-/// Why an object could not be read, written or listed.
+/// Reason why an object could not be read, written or listed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{name}: {what}")]
 pub struct ObjectError {

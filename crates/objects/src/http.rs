@@ -39,9 +39,9 @@ use route::Route;
 use crate::checksum::{self, Stated};
 use crate::traffic;
 
-/// How long a connection may take, where options of a client say nothing else.
+/// Time that a connection may take, where options of a client say nothing else.
 pub(crate) const CONNECT: Duration = Duration::from_secs(10);
-/// How long an idle connection is kept. So are as many as had requests in flight.
+/// Time that an idle connection is kept. So are as many as had requests in flight.
 const IDLE: Duration = Duration::from_secs(90);
 /// Redirects that are followed one after another.
 const REDIRECTS: usize = 10;
@@ -55,7 +55,7 @@ const SENT_BYTES_A_SECOND: u64 = 64 << 10;
 /// Makes a client for each store.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    /// How long a server may say nothing.
+    /// Time that a server may say nothing.
     silence: Duration,
     /// File of certificates that are believed besides those of the system.
     certificates: Option<PathBuf>,
@@ -99,7 +99,7 @@ impl HttpConnector for Connections {
     }
 }
 
-/// How long a connection may take. Services of a machine that say who it is are soon reached, or
+/// Time that a connection may take. Services of a machine that say who it is are soon reached, or
 /// are not there, and `object_store` states a second for them.
 fn connect_timeout(options: &ClientOptions) -> Duration {
     let stated = options.get_config_value(&ClientConfigKey::ConnectTimeout);

@@ -21,7 +21,7 @@ pub enum Scheme {
     Web,
 }
 
-/// How URLs begin, and where they lead.
+/// Beginnings of URLs, and where they lead.
 const SCHEMES: [(&str, Scheme); 8] = [
     ("s3", Scheme::S3),
     ("s3a", Scheme::S3),

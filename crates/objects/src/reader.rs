@@ -31,7 +31,7 @@ const RANGE_BYTES_MIN: u64 = 64 << 10;
 /// Ranges that may be in flight, where no number is stated.
 const RANGES: u64 = 4;
 
-/// How far a reader asks ahead.
+/// Requests that a reader has made ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
     /// Bytes of all ranges in flight.

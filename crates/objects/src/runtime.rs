@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 /// Threads: what they do is to wait, to decrypt and to copy.
 const THREADS: usize = 2;
-/// How often a thread that waits looks whether it should.
+/// Interval at which a thread that waits looks whether it should.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Says whether the answer that is waited for is not wanted any more.

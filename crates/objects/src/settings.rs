@@ -33,11 +33,11 @@ use crate::variables;
 
 /// Times that a request is made again, unless `AWS_MAX_ATTEMPTS` says otherwise.
 const RETRIES: usize = 8;
-/// How long a request may be made again.
+/// Seconds for which a request may be made again.
 const RETRY_SECONDS: u64 = 180;
 /// The longest pause before a request is made again.
 const PAUSE_SECONDS: u64 = 5;
-/// How long a server may say nothing.
+/// Time that a server may say nothing.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Beginnings of the names of variables that are looked at.
@@ -296,7 +296,7 @@ impl Settings {
         ClientOptions::new().with_allow_http(is_plain).with_connect_timeout(CONNECT)
     }
 
-    /// How often requests are made again.
+    /// Number of times that requests are made again.
     fn retries(&self) -> RetryConfig {
         let attempts = value_of(&self.variables, "AWS_MAX_ATTEMPTS");
         let attempts = attempts.and_then(|value| value.trim().parse::<usize>().ok());

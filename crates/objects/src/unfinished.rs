@@ -12,7 +12,7 @@ use object_store::{Error, MultipartUpload, UploadPart};
 use crate::error::{ObjectError, ObjectErrorKind, has_no_upload};
 use crate::runtime;
 
-/// How long a store may take to give an upload up.
+/// Time that a store may take to give an upload up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Unfinished uploads of this process.

@@ -1,4 +1,4 @@
-//! Which version of an object something is: so that it is replaced only if it is that one still.
+//! Version of an object: so that the object is replaced only if it is that one still.
 
 use object_store::{ObjectMeta, PutResult, UpdateVersion};
 

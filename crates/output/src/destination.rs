@@ -29,7 +29,7 @@ pub enum Destination {
     File(PathBuf),
     /// An object in a bucket, which is made or replaced.
     Object(Location),
-    /// Something that is opened and written to: a pipe or a device.
+    /// File that is opened and written to: a pipe or a device.
     Direct(PathBuf),
     /// File that this process has open already, and that is added to.
     Descriptor(PathBuf),

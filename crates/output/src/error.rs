@@ -11,7 +11,7 @@ use welter_model::edges::StreamError;
 use welter_objects::{ObjectError, ObjectErrorKind, fault};
 use welter_progress::FailureKind;
 
-/// Why an output was not written. Nothing is left behind under its name.
+/// Reason why an output was not written. Nothing is left behind under its name.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OutputError {
@@ -39,7 +39,7 @@ pub enum OutputError {
         /// Sentence: which data does not fit, and what to use instead.
         what: String,
     },
-    /// More memory would be needed than the run may take.
+    /// Memory beyond what the run may take would be needed.
     #[error(
         "{name}: sorting edges by vertex, as this format wants them, takes {needed_bytes} bytes \
          of memory, more than the {allowed_bytes} that are left"
@@ -67,9 +67,9 @@ pub enum OutputError {
     /// Writing failed, and so did removing what was uploaded until then.
     #[error("{error}; {left}")]
     Left {
-        /// Why it was not written.
+        /// Reason why it was not written.
         error: Box<OutputError>,
-        /// Why parts of it may be left.
+        /// Reason why parts of it may be left.
         left: ObjectError,
     },
     /// The run was asked to end.

@@ -113,7 +113,7 @@ pub enum Finding {
     LeftOut,
     /// Stored records do not stand for the updates that were made.
     Stored,
-    /// Not as many updates were gathered as made.
+    /// Updates that were gathered are not as many as were made.
     Updates,
     /// Chunks of edges that were sent to storage are not there, or others are.
     Ingested,

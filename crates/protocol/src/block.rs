@@ -28,7 +28,7 @@ const KINDS: [Kind; 5] =
     [Kind::Edges, Kind::Updates, Kind::Vertices, Kind::Accumulators, Kind::Rough];
 const ROLES: [Role; 2] = [Role::Primary, Role::Mirror];
 
-/// Why a block cannot be had.
+/// Reason why a block cannot be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
     /// No block has this name.

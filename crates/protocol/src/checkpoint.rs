@@ -66,7 +66,7 @@ pub type Age = (Epoch, u32, bool);
 /// List of all that a checkpoint consists of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// How the cluster cut what it stored.
+    /// Shape in which the cluster cut what it stored.
     pub shape: Shape,
     /// The epoch that committed it.
     pub committed: Epoch,
@@ -82,7 +82,7 @@ pub struct Manifest {
     pub rewrites: bool,
     /// Decision of the program.
     pub control: Bytes,
-    /// Which ranges of each partition have active vertices.
+    /// Ranges of each partition that have active vertices.
     pub active: Arc<[u64]>,
     /// All edges of each machine.
     pub edges: Vec<Sum>,

@@ -18,7 +18,7 @@ pub enum Route {
     Spill,
 }
 
-/// How accumulators get from a stealer to the master.
+/// Way in which accumulators get from a stealer to the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handover {
     /// The stealer keeps them until the master asks.
@@ -58,8 +58,8 @@ pub enum Loss {
     Refuse,
 }
 
-/// How a cluster cuts what it stores. Names of blocks and the places where they lie follow from it,
-/// so what was stored by one shape is of no use to another.
+/// Shape in which a cluster cuts what it stores. Names of blocks and the places where they lie
+/// follow from it, so what was stored by one shape is of no use to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Machines.
@@ -108,7 +108,7 @@ impl Copies {
     pub const BOTH: Self = Self { vertices: true, edges: true };
 }
 
-/// How long things may take, in nanoseconds.
+/// Times that things may take, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// Time after which a message that was not acknowledged is sent again.
@@ -154,7 +154,7 @@ pub struct Config {
     /// Bins that an ingest has open at a time. Where there are more cells, edges are binned by one
     /// end, and then by the other ([`crate::ingest`]): that takes a bin a partition each time.
     pub bins_open_max: u64,
-    /// How accumulators are handed over.
+    /// Way in which accumulators are handed over.
     pub handover: Handover,
     /// In which order chunks are handed out.
     pub sets: Sets,
@@ -171,7 +171,7 @@ pub struct Config {
     pub copies: Copies,
     /// Policy for what is lost for good.
     pub loss: Loss,
-    /// How long things may take.
+    /// Times that things may take.
     pub timing: Timing,
     /// Picks engines and the order of proposals.
     pub seed: u64,
@@ -187,7 +187,7 @@ impl Config {
         self.partitions.machines()
     }
 
-    /// How this cluster cuts what it stores.
+    /// Shape in which this cluster cuts what it stores.
     pub fn shape(&self) -> Shape {
         Shape {
             machines: self.machines() as u64,

@@ -32,9 +32,9 @@ pub(crate) struct Context {
     pub(crate) counters: Counters,
     /// Work that the program has not ended.
     pub(crate) works: UnderWay,
-    /// Only a new epoch helps.
+    /// A new epoch alone helps.
     pub(crate) needs_new_epoch: bool,
-    /// Why the run must end, as soon as the present event is dealt with.
+    /// Reason why the run must end, as soon as the present event is dealt with.
     pub(crate) failure: Option<Failure>,
     pub(crate) exited: bool,
     /// Bytes of chunks that were sent to each engine, which place the next ones.

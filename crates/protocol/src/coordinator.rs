@@ -56,7 +56,7 @@ pub(crate) struct Coordinator {
     manifest: Option<Arc<Manifest>>,
     barrier: Barrier,
     control: Bytes,
-    /// Which ranges of each partition have active vertices.
+    /// Ranges of each partition that have active vertices.
     active: Arc<[u64]>,
     decision: Decision,
     made: Epoch,

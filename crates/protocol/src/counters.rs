@@ -1,11 +1,11 @@
-//! How often a machine went down each path of the protocol.
+//! Number of times that a machine went down each path of the protocol.
 //!
 //! The simulator prints them and fails where one is never taken: a path that no test takes is not
 //! tested.
 
 macro_rules! paths {
     ($($(#[$doc:meta])* $path:ident,)*) => {
-        /// Something that happens now and then.
+        /// Path of the protocol that is taken now and then.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Path {
             $($(#[$doc])* $path,)*

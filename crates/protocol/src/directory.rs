@@ -35,7 +35,7 @@ struct ChunkSet {
 pub(crate) enum Query {
     /// Where shall this chunk go?
     Place(BlockName),
-    /// Which engine has a chunk of this cell, but for those that have said "none"?
+    /// Search for an engine that has a chunk of this cell, but for those that have said "none".
     Find {
         /// Step of the question.
         step: Step,

@@ -1,10 +1,10 @@
-//! Why a run ends before its time.
+//! Reason why a run ends before its time.
 
 use std::sync::Arc;
 
 use crate::ids::Rank;
 
-/// Why a process ends before its time.
+/// Reason why a process ends before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// Another process has taken its rank.
@@ -37,7 +37,7 @@ pub enum Exit {
     Usage,
 }
 
-/// Why a run ends before its time.
+/// Reason why a run ends before its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Kind of the reason, which decides the exit code.

@@ -230,8 +230,8 @@ pub struct Block {
     pub records: u32,
     /// Bytes of its payload.
     pub bytes: u32,
-    /// Which sources its edges have, a bit for each of 64 ranges of the partition of the sources.
-    /// Of all else: all bits.
+    /// Sources that its edges have, a bit for each of 64 ranges of the partition of the sources. Of
+    /// all else: all bits.
     pub sources: u64,
     /// Checksum of its payload.
     pub hash: u64,

@@ -141,7 +141,7 @@ impl Machine {
         self.computation.at_work()
     }
 
-    /// How often it went down each path.
+    /// Number of times that it went down each path.
     pub fn counters(&self) -> &Counters {
         &self.cx.counters
     }

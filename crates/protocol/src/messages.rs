@@ -306,7 +306,7 @@ pub struct Begin {
     pub rewrites: bool,
     /// Edges are read again; vertices are there.
     pub edges_only: bool,
-    /// Which ranges of each partition have active vertices: what else is there need not be read.
+    /// Ranges of each partition that have active vertices: what else is there need not be read.
     pub active: Arc<[u64]>,
     /// Manifest that the barrier before committed.
     pub committed: Option<Arc<Manifest>>,
@@ -329,7 +329,7 @@ pub struct Pull {
     /// Iterations that made the edges which it streams ([`Generation`]): the step may not have
     /// begun where this comes.
     pub generation: u32,
-    /// Which ranges of sources are active; see [`Block::sources`].
+    /// Ranges of sources that are active; see [`Block::sources`].
     pub active: u64,
     /// When it was sent, by the clock of the sender.
     pub sent: Time,
@@ -371,7 +371,7 @@ pub enum Event {
         /// Encoded manifests.
         manifests: Vec<Bytes>,
     },
-    /// Some time has passed. Comes every few `resend`s.
+    /// Time has passed. Comes every few `resend`s.
     Tick,
     /// A message has come.
     Message(Envelope),

@@ -32,7 +32,7 @@ use crate::ids::Rank;
 use crate::payload::checksum;
 use crate::weights::Weights;
 
-/// How the vertices of a graph are cut.
+/// Partitions of the vertices of a graph.
 ///
 /// A million vertices of 16 bytes on four machines that have 3 MB each for a vertex set:
 ///

@@ -27,7 +27,7 @@ use crate::ids::Rank;
 use crate::partitions::Partitions;
 use crate::random::{Random, mix};
 
-/// How the engine of a chunk of edges or updates is chosen.
+/// Rule by which the engine of a chunk of edges or updates is chosen.
 ///
 /// ```
 /// use welter_protocol::partitions::Partitions;

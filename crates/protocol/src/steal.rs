@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 use crate::random::Random;
 
-/// How much masters like to be helped.
+/// Readiness of masters to be helped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bias {
     /// `alpha` in thousandths: 1000 is the paper's criterion. Whole numbers, so that the boundary

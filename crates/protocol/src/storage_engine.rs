@@ -53,7 +53,7 @@ pub(crate) struct StorageEngine {
     closing: Option<(u64, Step, Served, Vec<CheckpointShard>)>,
     pub(crate) kept: RetainedManifests,
     step: Option<Step>,
-    /// Which ranges of each partition have active vertices in this step.
+    /// Ranges of each partition that have active vertices in this step.
     active: Arc<[u64]>,
     /// Of the edges that are in sets.
     generation: Generation,
@@ -263,7 +263,7 @@ impl StorageEngine {
         sets.map(|((kind, _, cell), set)| (*kind, *cell, set.blocks.len() as u64)).collect()
     }
 
-    /// Which ranges of sources are active that the chunks of a cell may have.
+    /// Ranges of sources that are active and that the chunks of a cell may have.
     fn active(&self, step: Step, cell: Cell) -> u64 {
         active_in(&self.active, step, cell)
     }

@@ -46,7 +46,7 @@ const AT_REST: Time = 10;
 /// Windows of chunks that are asked for, where edges lie by cells.
 const BY_CELLS: usize = 3;
 
-/// How wide the window is.
+/// Width of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// By equations 1 and 2 and what is measured.
@@ -147,8 +147,8 @@ impl Window {
         (self.pulls() + self.more as usize).clamp(1, self.machines)
     }
 
-    /// How many chunks of a vertex set may be asked for. The engine does nothing else until all are
-    /// there, so all disks should be at work on them.
+    /// Number of chunks of a vertex set that may be asked for. The engine does nothing else until
+    /// all are there, so all disks should be at work on them.
     pub(crate) fn of_sets(&self) -> usize {
         self.places(true).asked.max(self.size())
     }
@@ -166,8 +166,8 @@ impl Window {
         Places { asked, all: 2 * asked }
     }
 
-    /// How many pulls keep storage engines busy by equations 1 and 2, however many machines there
-    /// are.
+    /// Number of pulls that keep storage engines busy by equations 1 and 2, however many machines
+    /// there are.
     fn pulls(&self) -> usize {
         match self.width {
             Width::Forced(width) => width,

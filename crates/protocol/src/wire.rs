@@ -53,7 +53,7 @@ const MAGIC: u32 = u32::from_le_bytes(*b"wlt>");
 /// Of frames. A message that gets another form gets another version.
 pub const VERSION: u32 = 9;
 
-/// Why bytes are no frame.
+/// Reason why bytes are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Bytes are missing, or too many.

@@ -43,7 +43,7 @@ pub struct Filled {
     pub source: Option<u32>,
     /// Edges, or updates that these stand for.
     pub records: u32,
-    /// How many of these were merged into the records of others.
+    /// Records that were merged into the records of others.
     pub combined: u32,
     /// Ranges of sources that it has edges of, a bit each.
     pub sources: u64,
@@ -123,7 +123,7 @@ pub enum Work {
     Apply,
     /// Decision that follows this many iterations, the last of which had these totals.
     Decide {
-        /// How many; 0 after the ingest.
+        /// Number of iterations; 0 after the ingest.
         iterations: u32,
         /// Decision before.
         control: Bytes,
@@ -150,7 +150,7 @@ pub enum Outcome {
         vertices: Vec<Payload>,
         /// The total.
         total: Bytes,
-        /// Which of 64 ranges of these vertices have active ones.
+        /// Ranges, of 64 of these vertices, that have active ones.
         active: u64,
     },
     /// Ready to stream.

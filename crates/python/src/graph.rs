@@ -152,7 +152,7 @@ impl Graph {
         Ok(facts)
     }
 
-    /// How each file, or the table, was read, a line each.
+    /// Readings of the files, or of the table, a line each.
     fn readings(&self) -> Vec<String> {
         self.graph.readings()
     }

@@ -86,17 +86,17 @@ kinds! {
     ManifestTorn = "manifest torn",
     /// The power of all machines went.
     PowerOfAll = "power of all went",
-    /// So, and a cluster of another shape was started on their disks.
+    /// Power was lost so, and a cluster of another shape was started on their disks.
     OtherCluster = "power of all, other cluster",
     /// A rank got an empty disk for its own, in any cluster.
     DiskLost = "disk lost",
-    /// So, of several machines, where nothing is kept twice.
+    /// Disks of several machines were lost so, where nothing is kept twice.
     LostWithoutCopies = "disk lost, no copies",
-    /// So where vertices are kept twice, and edges are read again.
+    /// Disks were lost so where vertices are kept twice, and edges are read again.
     LostWithVertices = "disk lost, vertices copied",
-    /// So where edges alone are kept twice.
+    /// Disks were lost so where edges alone are kept twice.
     LostWithEdges = "disk lost, edges copied",
-    /// So where both are.
+    /// Disks were lost so where both are.
     LostWithBoth = "disk lost, both copied",
 }
 

@@ -19,7 +19,7 @@ pub enum Stuck {
     Disk,
 }
 
-/// Something that goes wrong.
+/// Fault of a machine, a disk or the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A process dies, and its machine loses power. Another one starts.
@@ -42,7 +42,7 @@ pub enum Fault {
     Cut {
         /// Rank of the machine.
         rank: Rank,
-        /// Only machine that it is cut off from; all where none.
+        /// The one machine that it is cut off from; all where none.
         other: Option<Rank>,
         /// Whether messages to it are lost too, and not only those that it sends.
         both: bool,

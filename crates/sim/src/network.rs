@@ -86,7 +86,7 @@ pub struct Cut {
     pub until: Time,
 }
 
-/// How often a time-out doubles at most.
+/// Number of times that a time-out doubles at most.
 const DOUBLED_MAX: u32 = 8;
 
 /// The network.

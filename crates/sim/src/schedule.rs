@@ -66,7 +66,7 @@ pub struct Schedule {
     pub conditions: Conditions,
     /// Faults, and when they happen.
     pub faults: Vec<(Time, Fault)>,
-    /// How likely, in thousandths, the host replaces a machine that is merely silent.
+    /// Probability, in thousandths, that the host replaces a machine that is merely silent.
     pub hasty: u64,
     /// Nanoseconds of work a record.
     pub record_nanos: Time,

@@ -124,7 +124,7 @@ pub struct SizedJob {
     pub profile: Arc<Profile>,
     /// Records in a chunk of updates.
     pub update_records: u32,
-    /// How updates are combined in the buffers of chunks, if they are.
+    /// Combining of updates in the buffers of chunks, if there is any.
     pub combining: Option<Combining>,
     /// Distribution of the ends of edges over ids.
     pub spread: Spread,

@@ -90,7 +90,7 @@ pub struct World<'a> {
     network: Network,
     checkers: Checkers,
     excuses: Excuses,
-    /// Why the first machine ended before its time, and when all must have.
+    /// Reason why the first machine ended before its time, and when all must have.
     exited: Option<(Exit, Time)>,
     result: Option<std::sync::Arc<welter_protocol::checkpoint::Manifest>>,
     replacements: u32,
@@ -343,7 +343,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// How each machine has ended.
+    /// End of each machine.
     fn ends(&self) -> Vec<Last> {
         let end = |current: &Option<usize>| match current.map(|at| &self.processes[at]) {
             Some(process) if process.alive && !process.finished => Last::Alive,

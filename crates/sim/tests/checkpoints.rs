@@ -60,7 +60,7 @@ fn when(report: &Report, what: &str) -> Time {
     (millis.expect("lines begin with a time") * 1e6) as Time
 }
 
-/// How often a machine that did not crash began the second scatter.
+/// Number of times that a machine that did not crash began the second scatter.
 fn scatters(report: &Report) -> usize {
     let begins = |line: &&String| line.contains(" 1#1 <- ") && line.contains("begin Scatter 1");
     report.trace.iter().filter(begins).count()

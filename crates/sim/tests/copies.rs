@@ -54,7 +54,7 @@ fn run(machines: usize, route: Route, copies: Copies, faults: &[Fault]) -> Repor
     report
 }
 
-/// How often edges were read again, edges and vertices were restored, and a run began anew.
+/// Whether edges were read again, edges and vertices were restored, and a run began anew.
 fn way_back(machines: usize, route: Route, copies: Copies, rank: Rank) -> [bool; 4] {
     let lost = Fault::Crash { rank, back_after: Some(MILLIS), replaced: true };
     let report = run(machines, route, copies, &[lost]);

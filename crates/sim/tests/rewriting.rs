@@ -106,7 +106,7 @@ fn third(route: Route) -> &'static str {
     }
 }
 
-/// How often a machine that did not crash began an iteration.
+/// Number of times that a machine that did not crash began an iteration.
 fn begun(report: &Report, what: &str) -> usize {
     let is_it = |rest: &str| !rest.starts_with(|next: char| next.is_ascii_digit());
     let begins = |line: &&String| line.contains(" 1#1 <- ") && line.split(what).skip(1).any(is_it);

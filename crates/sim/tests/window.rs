@@ -1,4 +1,5 @@
-//! How many pulls are open, on 32 machines whose disks are the bottleneck: the shape of Figure 15.
+//! Number of pulls that are open, on 32 machines whose disks are the bottleneck: the shape of
+//! Figure 15.
 
 #![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
 

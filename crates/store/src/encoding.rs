@@ -1,4 +1,4 @@
-//! How keys are written, and how many bytes that takes.
+//! Encodings of keys, and the bytes that they take.
 
 /// Width of the local key of an edge in a tile.
 pub const KEY_BITS: u32 = 32;
@@ -11,7 +11,7 @@ pub const SHORT_HEAD_BYTES: usize = 4;
 /// Bytes of a pair of source and destination.
 pub const PAIR_BYTES: usize = 8;
 
-/// How the keys of a chunk's tiles are written.
+/// Encoding of the keys of a chunk's tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Encoding {

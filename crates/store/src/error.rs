@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use welter_progress::FailureKind;
 
-/// Why bytes are not the chunk that was asked for. Offsets are in bytes from the chunk's start.
+/// Reason why bytes are not the chunk that was asked for. Offsets are in bytes from the chunk's
+/// start.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkError {
@@ -61,7 +62,7 @@ pub enum ChunkError {
     },
 }
 
-/// Why files could not be written or read.
+/// Reason why files could not be written or read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {

@@ -3,7 +3,7 @@
 //! Programs see `f64`. A chunk whose weights are all integers up to 255 stores one byte each, and
 //! so on up to eight; the type is chosen per chunk.
 
-/// How the weights of a chunk are written.
+/// Form of the weights of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum WeightKind {

@@ -312,7 +312,7 @@ impl State {
         Answer { status: 200, headers, ..Answer::default() }
     }
 
-    /// How long it is until these bytes have come over the link, behind those before.
+    /// Time until these bytes have come over the link, behind those before.
     fn pause(&mut self, bytes: usize) -> Duration {
         let Some((rate, until)) = &mut self.link else { return Duration::ZERO };
         let (now, takes) = (Instant::now(), Duration::from_secs_f64(bytes as f64 / *rate as f64));

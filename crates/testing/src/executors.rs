@@ -226,12 +226,12 @@ fn by(route: Route, executor: Executor) -> Executor {
     }
 }
 
-/// How near the answers of two executors must be.
+/// Nearness that the answers of two executors must have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nearness {
     /// Equality of the bits.
     Bits,
-    /// So much relative error, as in [`crate::relative_error`]. Executors of route `fold` on one
+    /// This relative error, as in [`crate::relative_error`]. Executors of route `fold` on one
     /// machine must still agree with each other to the bit.
     Within(f64),
 }

@@ -7,7 +7,7 @@ use welter_model::edges::{EdgeList, Pair, Reading};
 /// An edge list with what is needed to judge it. Parallel edges and self-loops count as they are.
 #[derive(Clone, Default, PartialEq)]
 pub struct Graph {
-    /// Which slots are vertices; as long as there are slots.
+    /// Slots that are vertices; as long as there are slots.
     pub present: Vec<bool>,
     /// Edges from slot to slot, in input order.
     pub pairs: Vec<Pair>,
@@ -56,7 +56,7 @@ impl Graph {
         self.present.iter().map(number).collect()
     }
 
-    /// Which slots an edge names.
+    /// Slots that an edge names.
     pub fn used(&self) -> Vec<bool> {
         let mut used = vec![false; self.slots()];
         for slot in self.pairs.iter().flatten() {

@@ -55,7 +55,7 @@ impl Extended for Hashed {
         (Hash(mixed(vertex.index + (vertex.out_degree << 32))), ())
     }
 
-    /// Not the value: on some routes it is made of that once more.
+    /// A hash of the value, and not the value: on some routes it is made of that once more.
     fn signal(&self, value: &Hash) -> u64 {
         mixed(value.0.wrapping_add(1))
     }

@@ -2,7 +2,7 @@
 
 use welter_model::edges::EdgeList;
 
-/// How the ends of edges are chosen.
+/// Pattern by which the ends of edges are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// By chance.

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// How the rows of a file are to be read.
+/// Shape in which the rows of a file are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Two ids, and a third column that is not read, after this number of lines without a `#`.

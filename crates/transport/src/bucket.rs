@@ -113,7 +113,7 @@ impl Bucket {
         self.image_mut().copy_from_slice(other.image());
     }
 
-    /// How the bucket is segmented.
+    /// Layout of the segments of the bucket.
     pub fn layout(&self) -> Layout {
         self.layout
     }

@@ -115,7 +115,7 @@ struct Sent<T> {
     number: u64,
     first: Nanos,
     last: Nanos,
-    /// How often it was sent.
+    /// Number of times that it was sent.
     times: u32,
     /// Nothing once the peer has it, while others before it are missing.
     item: Option<T>,
@@ -237,7 +237,7 @@ impl<T> Connection<T> {
         sent.times += 1;
     }
 
-    /// How long the peer has not answered, if that is longer than a peer may.
+    /// Time for which the peer has not answered, if that is longer than a peer may.
     pub fn silence(&self, now: Nanos) -> Option<Nanos> {
         let oldest = self.unacknowledged.front()?;
         let silence = now.saturating_sub(oldest.first.max(self.last_received));

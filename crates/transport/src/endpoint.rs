@@ -38,7 +38,7 @@ pub struct EndpointSettings {
     pub peers: Vec<End>,
     /// Membership of the cluster.
     pub epoch: u32,
-    /// How buckets that are sent are segmented.
+    /// Layout of the segments of buckets that are sent.
     pub layout: Layout,
     /// Buckets of each ring, where workers send for themselves; 0 if they do not.
     pub buckets: usize,

@@ -23,7 +23,7 @@ pub struct Faults {
     pub late: u64,
     /// Datagrams of which a bit is flipped.
     pub damaged: u64,
-    /// How many were, in this order.
+    /// Number of datagrams with each fault, in this order.
     pub counts: Arc<[AtomicU64; 4]>,
     /// Iteration in which a bucket is folded twice; 0 is none.
     pub refolded: u64,

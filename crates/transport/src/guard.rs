@@ -24,10 +24,10 @@ use ring::hkdf::{HKDF_SHA256, Salt};
 
 use crate::header::{HEAD_BYTES, Header, SEGMENT_HEAD_BYTES, TAG};
 
-/// How buckets are protected on their way.
+/// Protection of buckets on their way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protection {
-    /// Not at all: for a network that no other machine is on.
+    /// No protection: for a network that no other machine is on.
     Trusted,
     /// Encrypted, under a tag.
     #[default]

@@ -194,7 +194,7 @@ impl<L: TxLane> RingGroup<L> {
         Ok(())
     }
 
-    /// How often a ring had no bucket: 0 says that rings are large enough.
+    /// Number of times that a ring had no bucket: 0 says that rings are large enough.
     pub fn waits(&self) -> u64 {
         self.waits
     }

@@ -24,7 +24,7 @@ pub(crate) const KEY: [u8; 40] = [
 
 /// First of the ports that senders choose from.
 const FIRST_PORT: u16 = 49_152;
-/// How many each lane has.
+/// Number of ports of each lane.
 const PORTS: u16 = 256;
 
 /// Spread of a device.

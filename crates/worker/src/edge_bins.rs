@@ -25,7 +25,7 @@ use crate::partitioning::Partitioning;
 #[derive(Default)]
 struct Bin {
     bytes: Vec<u8>,
-    /// Which ranges of the sources are there.
+    /// Ranges of the sources that are there.
     sources: u64,
 }
 

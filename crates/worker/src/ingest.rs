@@ -1,4 +1,4 @@
-//! How a machine reads its share of the input (Chaos, section 3): edges into chunks of their cells,
+//! Reading of a machine's share of the input (Chaos, section 3): edges into chunks of their cells,
 //! degrees for who makes first values.
 //!
 //! ```text
@@ -30,7 +30,7 @@ use crate::input::Input;
 use crate::other;
 use crate::partitioning::Partitioning;
 
-/// How far a machine has read.
+/// Progress of a machine in its share.
 pub(crate) struct Ingest {
     input: Box<dyn Input>,
     counts: Counts,

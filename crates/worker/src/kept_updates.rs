@@ -9,11 +9,10 @@
 //!           with up to M: for each its chunks are read, its updates grouped, and forgotten
 //! ```
 //!
-//! How many updates each vertex has is counted when they are written, so pieces are known before
-//! any is read. An update is written once, and read once; those of a bin with more than `M` once
-//! for each of its pieces. Streaming the chunks of the partition once for each piece instead would
-//! move them as often from all disks through the network, and a chunk is handed out once
-//! (decision 154).
+//! The updates of each vertex are counted when they are written, so pieces are known before any is
+//! read. An update is written once, and read once; those of a bin with more than `M` once for each
+//! of its pieces. Streaming the chunks of the partition once for each piece instead would move them
+//! as often from all disks through the network, and a chunk is handed out once (decision 154).
 //!
 //! Updates that are not grouped (of extended programs, and for accumulators that know whom they are
 //! of) are met chunk by chunk, and need no pieces.
@@ -81,7 +80,7 @@ struct Overflow {
     room: usize,
     /// Chunks that were written.
     bins: Vec<StoredBin>,
-    /// How many updates of each vertex are in these.
+    /// Number of updates of each vertex in these.
     counts: Vec<u32>,
     /// Places in the list, by bins.
     order: Vec<u32>,

@@ -1,4 +1,4 @@
-//! How a graph is cut for a cluster: partitions, chunks and bins.
+//! Cuts of a graph for a cluster: partitions, chunks and bins.
 //!
 //! An end of an edge is written in 32 bits, relative to where its partition begins, or, where
 //! edges were binned by their other end alone, to where its *zone* does:
@@ -31,7 +31,7 @@ pub(crate) fn in_zone(number: u64) -> (u32, u32) {
     ((number >> ZONE_BITS) as u32, (number & ((1 << ZONE_BITS) - 1)) as u32)
 }
 
-/// How a job is cut for a cluster.
+/// Cuts of a job for a cluster.
 #[derive(Clone, Debug)]
 pub struct Partitioning {
     /// Streaming partitions.

@@ -1,5 +1,5 @@
-//! How a machine weighs the vertices of its share of the input, so that partitions can have bounds
-//! by edges: what all machines have counted, summed, says where these are
+//! Weights of the vertices of a machine's share of the input, so that partitions can have bounds by
+//! edges: what all machines have counted, summed, says where these are
 //! ([`welter_protocol::weights`]).
 //!
 //! ```text

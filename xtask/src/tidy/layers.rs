@@ -1,4 +1,4 @@
-//! Which crate may know which, and what the pure crates must not know at all.
+//! Crates that each crate may know, and what the pure crates must not know at all.
 //!
 //! Data flows one way: input -> engine -> output, over `model`'s types. A crate that reached
 //! against the arrows would tie algorithms to files or readers to the engine; neither could then be

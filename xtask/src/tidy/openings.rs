@@ -1,4 +1,4 @@
-//! How comments begin: with the noun that they are about.
+//! Beginnings of comments: with the noun that they are about.
 //!
 //! A comment that begins with "What", "The same" or "They" is read twice, and says nothing in a
 //! list of items, as help and the pages of rustdoc are.
@@ -6,8 +6,9 @@
 use super::source::{Finding, Source};
 
 /// Beginnings of comments that are given up.
-const RETIRED: [&str; 11] = [
+const RETIRED: [&str; 13] = [
     "Everybody",
+    "How",
     "Nobody",
     "Somebody",
     "That of",
@@ -16,6 +17,7 @@ const RETIRED: [&str; 11] = [
     "They",
     "Those",
     "What",
+    "Which",
     "Who",
     "Whoever",
 ];
@@ -70,6 +72,8 @@ mod tests {
         assert_eq!(begun(&source("crates/x/src/a.rs", text)).collect::<Vec<_>>(), [1, 4]);
         let text = "\"\"\"What it is.\"\"\"\ndef a():\n    \"\"\"Whole.\n\n    What.\n    \"\"\"\n";
         assert_eq!(begun(&source("python/a.py", text)).collect::<Vec<_>>(), [1]);
+        let text = "/// However.\nfn a() {}\n/// How.\nfn b() {}\n/// Which of them.\n";
+        assert_eq!(begun(&source("crates/x/src/a.rs", text)).collect::<Vec<_>>(), [3, 5]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::source::{Finding, Source};
 
 /// The crate whose rooms are looked at.
 const CRATE: &str = "crates/engine";
-/// How the line of a page begins.
+/// Beginning of the line of a page.
 const BEGIN: &str = "//! Uses: ";
 
 /// Rooms that each room or file at the root of the crate uses.

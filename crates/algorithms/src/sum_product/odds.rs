@@ -1,11 +1,11 @@
-//! How much likelier one state is than another, in four bytes, and products of such ratios.
+//! Likelihood of one state relative to another, in four bytes, and products of such ratios.
 
 use bytemuck::{Pod, Zeroable};
 
-/// How many times as likely as another state a message may tell one to be.
+/// Largest ratio of the likelihoods of two states that a message has.
 pub const RATIO_MAX: f64 = f64::from_bits((1023 + 126) << 52);
 
-/// How much likelier one state is than another: `a / b - 1` where `a` is likelier, `1 - b / a`
+/// Likelihood of one state relative to another: `a / b - 1` where `a` is likelier, `1 - b / a`
 /// where `b` is. So it is 0 where they are as likely, and near that, as far from it, as exact as an
 /// `f32`.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]

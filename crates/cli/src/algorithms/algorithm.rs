@@ -73,7 +73,7 @@ pub(crate) trait Algorithm {
         self.weights() != WeightChoice::Ignore
     }
 
-    /// Which weights are read for it.
+    /// Weights that are read for the algorithm.
     fn weights(&self) -> WeightChoice {
         WeightChoice::Ignore
     }
@@ -84,7 +84,7 @@ pub(crate) trait Algorithm {
         Ok(())
     }
 
-    /// Which ways it reads edges.
+    /// Directions in which the algorithm reads edges.
     fn ways(&self) -> Directions {
         Directions::Stated
     }
@@ -102,7 +102,7 @@ pub(crate) trait Algorithm {
         None
     }
 
-    /// Which way it goes, where there are two.
+    /// Method of the algorithm, where there are two.
     fn taken(&self) -> Option<MethodUsed> {
         None
     }
@@ -112,7 +112,7 @@ pub(crate) trait Algorithm {
         Vec::new()
     }
 
-    /// Why nothing is kept between its iterations, where it has none or too much.
+    /// Reason why nothing is kept between its iterations, where it has none or too much.
     fn has_no_iterations(&self) -> Option<&'static str> {
         None
     }
@@ -122,7 +122,7 @@ pub(crate) trait Algorithm {
         None
     }
 
-    /// How its iterations find their edges, where it has a frontier.
+    /// Mode by which iterations find their edges, where the algorithm has a frontier.
     fn frontier(&self) -> FrontierMode {
         FrontierMode::Auto
     }

@@ -197,7 +197,7 @@ fn items(
     Ok((Sides::of(known.vertices(), items), counts))
 }
 
-/// How near products are to ratings.
+/// Distance of products from ratings.
 fn note(rmse: &[f64], last: f64, ratings: u64, [users, items]: [u64; 2]) -> String {
     let of = format!(
         "{} of {} and {}",

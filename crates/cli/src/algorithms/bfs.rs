@@ -57,7 +57,7 @@ Examples:
 pub(crate) struct Options {
     #[command(flatten)]
     sources: SourceArgs,
-    /// Which way edges are followed
+    /// Direction in which edges are followed
     #[arg(long, value_name = "WAY", default_value = "out")]
     direction: Direction,
     /// Also find the vertex before each on a shortest path: the one with the smallest id, of a
@@ -103,7 +103,7 @@ impl Options {
     }
 }
 
-/// How much was reached, and how far it is.
+/// Vertices that were reached, and their distances.
 fn note(
     columns: &dyn Columns,
     (rows, vertices): (usize, u64),

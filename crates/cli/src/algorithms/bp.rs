@@ -71,7 +71,7 @@ pub(crate) struct Options {
     /// nothing is known, and all beliefs stay even]
     #[arg(long, value_name = "FILE")]
     priors_from: Vec<String>,
-    /// How likely neighbours are to be in the same state, between 0 and 1
+    /// Probability that neighbours are in the same state, between 0 and 1
     #[arg(long, value_name = "COUPLING", default_value_t = 0.6, value_parser = share)]
     coupling: f64,
     /// Psi itself, row after row, such as "3,1, 1,2": numbers above 0 that are the same both ways
@@ -322,7 +322,7 @@ fn finding<const K: usize>(
     (Some(note(expected, change)), Some(found))
 }
 
-/// How many vertices are expected in each state, and whether that may change.
+/// Number of vertices that are expected in each state, and whether it may change.
 fn note<const K: usize>(expected: [f64; K], change: f64) -> String {
     let expected: Vec<String> = expected.iter().map(|sum| format!("{sum:.1}")).collect();
     format!(

@@ -84,7 +84,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "COLUMN", requires = "weighted", help_heading = "Input")]
     #[arg(value_parser = parsed::<ColumnRef>)]
     weight: Option<ColumnRef>,
-    /// Which way edges are followed: out counts those that leave S, of all that leave a side
+    /// Direction of edges: out counts those that leave S, of all that leave a side
     #[arg(long, value_name = "WAY", default_value = "both")]
     direction: Direction,
 }

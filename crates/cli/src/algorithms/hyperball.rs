@@ -59,7 +59,7 @@ pub(crate) struct Options {
     /// Count what is within N edges [default: all that there is]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
-    /// Which way edges are followed: out is who reaches a vertex, in is whom it reaches
+    /// Direction of edges: out is who reaches a vertex, in is whom it reaches
     #[arg(long, value_name = "WAY", default_value = "out")]
     direction: Direction,
 }
@@ -139,7 +139,7 @@ fn diameter(pairs: &[f64], all: f64) -> Option<f64> {
     Some(effective_diameter(&[&pairs[..=reached], &[all]].concat(), SHARE))
 }
 
-/// How far apart vertices are.
+/// Distances of vertices.
 fn note(radius: u64, diameter: Option<f64>, total: &Neighbourhood) -> String {
     let within = if total.is_whole() {
         "are joined by paths".to_owned()

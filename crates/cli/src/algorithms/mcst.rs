@@ -62,7 +62,7 @@ pub(crate) struct Options {
     weights: WeightArgs,
 }
 
-/// How the forest is found.
+/// Methods by which the forest is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Method {
     /// By passes where that fits in memory and has the route if one is forced, else by labels

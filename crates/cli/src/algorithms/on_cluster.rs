@@ -66,7 +66,7 @@ pub(crate) struct ClusterGraph<'a> {
     pub(crate) edges: &'a Arc<dyn EdgeStream>,
     /// Whether they have weights, and these are looked at.
     pub(crate) weighted: bool,
-    /// How they are read for the algorithm.
+    /// Reading of the edges for the algorithm.
     pub(crate) reading: Reading,
     /// Means of the command.
     pub(crate) session: &'a Session,
@@ -85,7 +85,7 @@ impl ClusterGraph<'_> {
         has.then_some(()).ok_or_else(|| Failure::bug("a machine that reads all edges has them"))
     }
 
-    /// Which vertices edges leave and come to, as they were listed: one reading of all edges.
+    /// Vertices that edges leave and come to, as they were listed: one reading of all edges.
     pub(super) fn ends(&self) -> Result<EdgeEndpoints, Failure> {
         self.check_edges()?;
         EdgeEndpoints::all(&**self.listed, self.reading.drop_self_loops).map_err(Failure::read)
@@ -113,8 +113,8 @@ impl ClusterGraph<'_> {
     }
 }
 
-/// How a program wants edges, over how the algorithm reads them on one machine. Parallel ones stay:
-/// on a cluster they are where chance has put them.
+/// Reading of edges for a program, over the algorithm's on one machine. Parallel ones stay: on a
+/// cluster they are where chance has put them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EdgeReading {
     /// Edges as the algorithm reads them.
@@ -344,7 +344,7 @@ impl ClusterProgram {
         self.wanted == EdgeReading::Members
     }
 
-    /// How edges are read for it, where they are read so for the algorithm.
+    /// Reading of edges for the program, over this one for the algorithm.
     pub(crate) fn reading(&self, reading: Reading) -> Reading {
         let all = Reading { duplicates: Duplicates::Keep, ..reading };
         match self.wanted {

@@ -162,11 +162,11 @@ impl Proportions<'_> {
 /// Treatment of the rank of sinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// It is spread over all vertices, as in LDBC Graphalytics; ranks sum to 1
+    /// Rank is spread over all vertices, as in LDBC Graphalytics; ranks sum to 1
     Spread,
     /// As spread, with the stopping rule of NetworkX: the tolerance is for each vertex
     Networkx,
-    /// It is lost
+    /// Rank is lost
     Drop,
     /// As in the papers of X-Stream and Chaos: rank = 1 - d + d * sum, not normalised; it is lost
     #[value(alias = "papers")]
@@ -175,7 +175,7 @@ enum Mode {
 
 /// Iterations after which unsettled ranks are given up.
 const ITERATIONS_MAX: u64 = 200;
-/// Most iterations in `NetworkX`.
+/// Iterations at most in `NetworkX`.
 const ITERATIONS_MAX_NETWORKX: u64 = 100;
 
 impl Options {

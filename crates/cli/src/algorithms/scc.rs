@@ -58,7 +58,7 @@ pub(crate) struct Options {
 enum Method {
     /// By passes where that fits in memory and has the route if one is forced, else by labels
     Auto,
-    /// Whom a pivot reaches and who reaches it, colours, and Tarjan's algorithm for the rest
+    /// Vertices that a pivot reaches or that reach it, colours, and Tarjan's algorithm for the rest
     Passes,
     /// The smallest id spreads along edges, and who reaches it back is of its component
     #[value(alias = "labels")]

@@ -55,7 +55,7 @@ Examples:
 pub(crate) struct Options {
     #[command(flatten)]
     sources: SourceArgs,
-    /// Which way edges are followed
+    /// Direction in which edges are followed
     #[arg(long, value_name = "WAY", default_value = "out")]
     direction: Direction,
     /// Also find the vertex before each on a shortest path: of several paths on the one with the
@@ -125,7 +125,7 @@ impl Options {
     }
 }
 
-/// How much was reached, how far it is, and what that means.
+/// Vertices that were reached, their distances, and the meaning of these.
 fn note(
     columns: &dyn Columns,
     (rows, vertices): (usize, u64),

@@ -6,7 +6,7 @@ use welter_model::edges::Reading;
 
 use crate::directions::Directions;
 
-/// Which way edges are followed.
+/// Direction in which edges are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Direction {
     /// From source to target
@@ -23,7 +23,7 @@ impl Direction {
         reading.reversed |= self == Self::In;
     }
 
-    /// Which ways edges are read for it.
+    /// Directions in which edges are read for it.
     pub(super) fn ways(self) -> Directions {
         if self == Self::Both { Directions::Both } else { Directions::Stated }
     }
@@ -37,11 +37,11 @@ impl Direction {
     }
 }
 
-/// How the edges of active vertices are found.
+/// Options of how the edges of active vertices are found.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Advanced")]
 pub(super) struct FrontierArgs {
-    /// How the edges of active vertices are found; the result is the same
+    /// Method by which the edges of active vertices are found; the result is the same
     #[arg(long, value_name = "MODE", default_value = "auto", hide_short_help = true)]
     frontier: Frontier,
 

@@ -43,7 +43,7 @@ Examples:
 pub(super) const KIND: &str = "intersection; reads all edges three times, more often where rows do \
                                not fit in memory, about once by spill";
 
-/// Why there is nothing to keep between iterations.
+/// Reason why there is nothing to keep between iterations.
 pub(super) const NO_ITERATIONS: &str =
     "triangles take no iterations, so there is nothing to resume from";
 
@@ -52,7 +52,7 @@ pub(super) const NO_ITERATIONS: &str =
 #[command(next_help_heading = "Triangles")]
 pub(crate) struct Options {}
 
-/// How many there are, and what is said of it.
+/// Number of triangles, and a note on it.
 fn finding(columns: &dyn Columns, rows: usize) -> Result<(Option<String>, Option<Value>), Failure> {
     let mut corners = 0;
     for_parts(columns, rows, |_, part| {

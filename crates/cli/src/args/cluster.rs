@@ -50,7 +50,7 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "N", hide_short_help = true, requires = "cluster")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=16))]
     pub(crate) senders: Option<u16>,
-    /// How much machines like to be helped: 0 never, 1 as in Chaos [default: 1]
+    /// Readiness of machines to be helped: 0 never, 1 as in Chaos [default: 1]
     #[arg(long, value_name = "ALPHA", hide_short_help = true, requires = "cluster")]
     #[arg(value_parser = not_negative)]
     pub(crate) steal_bias: Option<f64>,

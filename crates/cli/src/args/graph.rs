@@ -48,7 +48,7 @@ pub(crate) struct InputArgs {
     /// over lines [default: guessed]
     #[arg(long, value_name = "QUOTE", value_parser = parsed::<Quote>)]
     pub(crate) quote: Option<Quote>,
-    /// How a quote within quotes is written in text: doubled or backslash [default: guessed]
+    /// Form of a quote within quotes in text: doubled or backslash [default: guessed]
     #[arg(long, value_name = "ESCAPE", value_parser = parsed::<Escape>)]
     pub(crate) escape: Option<Escape>,
     /// Beginning of a comment line of text, or none; by default # and % where no row can begin so
@@ -202,7 +202,7 @@ impl InputArgs {
     }
 }
 
-/// How edges make a graph.
+/// Options by which edges make a graph.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Graph")]
 pub(crate) struct GraphArgs {
@@ -242,7 +242,7 @@ impl From<GraphArgs> for Reading {
                 Some(MergedWeight::Min) => Duplicates::Minimum,
                 Some(MergedWeight::Sum) => Duplicates::Sum,
             },
-            // Which ways edges go is settled by the options of the input, and by formats.
+            // Directions of edges are settled by the options of the input, and by formats.
             ..Self::default()
         }
     }

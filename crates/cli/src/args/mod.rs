@@ -90,7 +90,7 @@ pub(crate) struct TableArgs {
     /// Graphalytics) [default: what the name of the file ends with]
     #[arg(long, value_name = "FORMAT", requires = "output", value_parser = parsed::<TableFormat>)]
     pub(crate) output_format: Option<TableFormat>,
-    /// How many vertices are shown
+    /// Number of vertices that are shown
     #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "output")]
     pub(crate) top: usize,
     /// Write a report here, as JSON or a page (.html): the plan, time and bytes of phases

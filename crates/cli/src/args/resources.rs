@@ -43,7 +43,7 @@ pub(crate) struct ResourceArgs {
     #[arg(long, value_name = "DIR:SIZE", hide_short_help = true)]
     #[arg(value_parser = parsed::<EdgeCacheAt>)]
     pub(crate) edge_cache: Vec<EdgeCacheAt>,
-    /// How edges are held [default: packed where all fit in memory, else what is foreseen to be
+    /// Encoding of edges [default: packed where all fit in memory, else what is foreseen to be
     /// fastest]
     #[arg(long, help_heading = "Advanced")]
     pub(crate) encoding: Option<EncodingArg>,
@@ -74,7 +74,7 @@ pub(crate) struct ResourceArgs {
     #[arg(long, value_name = "N", help_heading = "Advanced", hide_short_help = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) in_flight: Option<u32>,
-    /// How storage is read and written [default: direct]
+    /// Way in which storage is read and written [default: direct]
     #[arg(long, help_heading = "Advanced", hide_short_help = true)]
     pub(crate) io: Option<IoArg>,
     /// Where updates wait [default: as the memory allows]
@@ -113,7 +113,7 @@ pub(crate) enum RouteArg {
     Send,
 }
 
-/// How storage is read and written.
+/// Ways in which storage is read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum IoArg {
     /// past the page cache, where the file system can
@@ -122,7 +122,7 @@ pub(crate) enum IoArg {
     Cached,
 }
 
-/// How edges are held, and destinations of updates on storage.
+/// Encoding of edges, and of destinations of updates on storage.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum EncodingArg {
     /// 4 bytes an edge, the fastest
@@ -135,7 +135,7 @@ pub(crate) enum EncodingArg {
     Pairs,
 }
 
-/// How chunks are compressed on storage, whatever the encoding of their edges.
+/// Compression of chunks on storage, whatever the encoding of their edges.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum CompressionArg {
     /// not at all
@@ -287,7 +287,7 @@ impl ResourceArgs {
         Self { memory: self.memory.map(|bytes| bytes / 2), ..self.without_route() }
     }
 
-    /// How storage is asked for what it has, as far as the user says.
+    /// Requests to storage, as far as the user says.
     pub(crate) fn requests(&self) -> Requests {
         Requests {
             read_bytes: self.read_size,
@@ -297,7 +297,7 @@ impl ResourceArgs {
         }
     }
 
-    /// How inputs in buckets and raw records are asked for, as far as the user says,
+    /// Requests to inputs in buckets and for raw records, as far as the user says.
     pub(crate) fn read_requests(&self) -> ReadRequests {
         let [bytes, in_flight] = [self.read_size, self.in_flight].map(|it| it.map(u64::from));
         ReadRequests { bytes, in_flight }
@@ -313,8 +313,8 @@ impl ResourceArgs {
         }
     }
 
-    /// How objects are sent to buckets, as far as the user says: usual ones of size and number
-    /// where one of them is left out.
+    /// Requests by which objects are sent to buckets, as far as the user says: usual ones of size
+    /// and number where one of them is left out.
     pub(crate) fn write_requests(&self) -> Option<WriteRequests> {
         let [bytes, in_flight] = [self.write_size, self.in_flight].map(|it| it.map(u64::from));
         let is_stated = bytes.is_some() || in_flight.is_some();

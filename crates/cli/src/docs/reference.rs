@@ -160,7 +160,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
     if items.is_empty() { String::new() } else { format!("\n{}\n", items.join("\n")) }
 }
 
-/// Which groups of shared options a command takes, and what it leaves out of them.
+/// Groups of shared options that a command takes, and the options that it leaves out of them.
 fn links(common: &[&Entry], own: &[&Entry], groups: &Groups) -> String {
     let mut taken = Vec::new();
     for (heading, entries) in groups {

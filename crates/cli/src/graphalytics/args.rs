@@ -68,7 +68,7 @@ impl Kind {
         }
     }
 
-    /// How its output is compared with a reference.
+    /// Rule by which its output is compared with a reference.
     pub(super) fn rule(self) -> Rule {
         match self {
             Self::Bfs | Self::Cdlp => Rule::Exact,

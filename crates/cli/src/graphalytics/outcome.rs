@@ -182,7 +182,7 @@ impl Outcome {
         }
     }
 
-    /// Why it is not right, where it should be.
+    /// Reason why it is not right, where it should be.
     pub(super) fn failure(&self, job: &Job) -> Option<Failure> {
         let name = &job.name;
         match self {

@@ -28,7 +28,7 @@ use welter_progress::{FailureKind, Phase, Progress, Unit};
 use crate::failure::Failure;
 use crate::parts::PART_ROWS;
 
-/// How a result is compared with what was expected.
+/// Rule by which a result is compared with what was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// Values are the same.
@@ -56,7 +56,7 @@ pub(super) struct Comparison {
     pub(super) differing: u64,
     /// The first of these in the order of the reference.
     pub(super) first: Option<Mismatch>,
-    /// How often a reference was read that is not sorted; 0 for one that is.
+    /// Times that a reference was read that is not sorted; 0 for one that is.
     pub(super) passes: u32,
 }
 
@@ -335,7 +335,7 @@ fn cell(vertices: &VertexColumn, column: &ColumnData, place: usize) -> Cell {
     }
 }
 
-/// Which labels go together, both ways.
+/// Labels that go together, both ways.
 #[derive(Debug, Default)]
 struct Labels {
     found_of: HashMap<u64, u64>,

@@ -28,7 +28,7 @@ impl Measured {
         self.directories.iter().any(|directory| Location::of(directory).is_some())
     }
 
-    /// How it was read and written, for people.
+    /// Way in which the device was read and written, for people.
     pub(super) fn cache(&self) -> &'static str {
         match self.probe.direct {
             _ if self.is_elsewhere() => "by requests for objects",

@@ -11,7 +11,7 @@ use welter_progress::FailureKind;
 use super::wanted::GraphRequest;
 use crate::failure::Failure;
 
-/// How a kept graph serves a command.
+/// Fitness of a kept graph for a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// As it is.

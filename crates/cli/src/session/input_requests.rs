@@ -79,8 +79,8 @@ impl Session {
         if holds_raw { requests.file_bytes(options.thread_count() as u64) } else { 0 }
     }
 
-    /// How inputs are asked for: as the user states, else as the rates say that a probe kept
-    /// beside them, once these were looked for. What neither says is usual.
+    /// Requests to inputs: as the user states, else as the rates say that a probe kept beside them,
+    /// once these were looked for. What neither says is usual.
     pub(super) fn read_requests(&self) -> ReadRequests {
         let stated = self.resources.read_requests();
         let is_open = stated == ReadRequests::default();
@@ -110,8 +110,8 @@ impl Session {
         self.probed_requests.get_or_init(|| requests.unwrap_or_default());
     }
 
-    /// How an input is asked for: bytes of a request, and requests of each reader, at most. None of
-    /// those that come through the page cache, or by usual requests.
+    /// Requests to an input: bytes of one, and number of each reader, at most. None of those that
+    /// come through the page cache, or by usual requests.
     pub(crate) fn input_requests(
         &self,
         source: &Source,
@@ -153,7 +153,7 @@ impl Session {
         Some(InputTraffic::new(bytes?, passes, request_bytes, is_elsewhere))
     }
 
-    /// How an input is looked at before it is read: several objects at a time.
+    /// Options by which an input is looked at before it is read: several objects at a time.
     pub(super) fn for_a_look(&self, wanted: &GraphRequest<'_>) -> ReadOptions {
         let mut options = wanted.options.clone();
         let arriving = self.arriving_bytes(wanted.source, &options, self.budget());

@@ -1,4 +1,4 @@
-//! Which graph a command wants, and what is known of it before it is read.
+//! Graph that a command wants, and what is known of it before it is read.
 
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, Shape};
 use welter_input::{ReadOptions, WeightChoice};
@@ -7,23 +7,23 @@ use welter_model::edges::{EdgeStream, Reading};
 use crate::directions::Directions;
 use crate::load::Source;
 
-/// Which graph is wanted, and for what.
+/// Graph that is wanted, and its purpose.
 #[derive(Debug)]
 pub(crate) struct GraphRequest<'a> {
     /// Where it is read from.
     pub(crate) source: &'a Source,
-    /// How its files are read.
+    /// Options by which its files are read.
     pub(crate) options: ReadOptions,
-    /// How its edges make a graph. Whether that is undirected is stated by `options` or the inputs,
-    /// and not here.
+    /// Reading by which its edges make a graph. Whether that is undirected is stated by `options`
+    /// or the inputs, and not here.
     pub(crate) reading: Reading,
-    /// Which ways its edges are read, over what is stated.
+    /// Directions in which its edges are read, over what is stated.
     pub(crate) ways: Directions,
     /// Layout of the program that is to be run on it.
     pub(crate) layout: Layout,
     /// Whether that looks at weights.
     pub(crate) weighs: bool,
-    /// How it finds its edges, where it has a frontier.
+    /// Mode by which the algorithm finds its edges, where it has a frontier.
     pub(crate) frontier: FrontierMode,
     /// Index by which it looks up single vertices.
     pub(crate) index: IndexMode,
@@ -42,7 +42,7 @@ impl GraphRequest<'_> {
         Shape { weighted: self.keeps_weights(edges.weighted()), ..Shape::of(edges, reading) }
     }
 
-    /// How edges are read of a graph that is stated to be undirected or not.
+    /// Reading of the edges of a graph that is stated to be undirected or not.
     pub(super) fn reading(&self, stated_undirected: bool) -> Reading {
         self.ways.of(self.reading, stated_undirected)
     }

@@ -144,7 +144,7 @@ fn a_slow_bucket_gets_compressed_chunks_however_fast_the_disk_is() {
         stderr.contains("note: the bucket takes ") && stderr.contains("by a short look"),
         "{stderr}"
     );
-    // Which of the two is the better one the cores say.
+    // The cores decide between the two codecs.
     assert!(stderr.contains("edges are compressed by z"), "{stderr}");
     let narrow = server.get(&object(&server, "edges-0")).unwrap().len();
     let checked = must(&sandbox, &server, "check s3://box/slow");

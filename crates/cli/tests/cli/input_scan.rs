@@ -176,7 +176,7 @@ fn a_search_whose_edges_do_not_fit_reads_its_input() {
     let plan = sandbox.must(&format!("explain {job} --memory 46M"));
     assert!(plan.contains("route     scan of the input, a level at a time"), "{plan}");
     assert!(plan.contains("instead   fold, edges on storage, if few levels"), "{plan}");
-    // How many levels there are is not known.
+    // The number of levels is not known.
     assert!(plan.contains(" at least 30.6 MiB of it are read, in 1 pass or more\n"), "{plan}");
     let found = report_of(&sandbox, &format!("{job} --memory 46M -o depths.csv"));
     assert_eq!(found["plan"]["route"], "input-scan", "{found}");

@@ -1,4 +1,4 @@
-//! How files were read is said: by runs, `info`, `convert` and reports; not with `-q`.
+//! Readings of files are said: by runs, `info`, `convert` and reports; not with `-q`.
 
 use crate::sandbox::Sandbox;
 

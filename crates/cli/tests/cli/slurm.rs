@@ -148,7 +148,7 @@ impl Drop for Slurm<'_> {
     }
 }
 
-/// Why there can be no Slurm here.
+/// Reason why there can be no Slurm here.
 fn missing() -> Option<String> {
     let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
     let programs = ["munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol", "sinfo"];

@@ -346,7 +346,7 @@ impl Folder {
     }
 }
 
-/// Why a block could not be read.
+/// Reason why a block could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unread {
     /// The block is not what was written.

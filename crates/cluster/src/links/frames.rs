@@ -27,7 +27,7 @@ pub(crate) struct Limits {
     pub(crate) payload_bytes_max: usize,
 }
 
-/// Why no envelope could be read.
+/// Reason why no envelope could be read.
 #[derive(Debug, Error)]
 pub(crate) enum Unreadable {
     /// The stream ended in the middle of a frame, or failed.

@@ -37,7 +37,7 @@ pub(crate) struct Hello {
     pub(crate) to: Rank,
 }
 
-/// Why a peer is not let in.
+/// Reason why a peer is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The peer has another version of the protocol.

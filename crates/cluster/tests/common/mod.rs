@@ -333,7 +333,7 @@ impl Job {
         finished
     }
 
-    /// How it ends on a host.
+    /// End of the run on a host.
     pub(crate) fn end(&self, host: &mut dyn Host) -> Result<Finished, ClusterError> {
         run(host, self.run.config.machines(), &Progress::new())
     }

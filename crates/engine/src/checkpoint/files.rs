@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-/// How often checkpoints are written.
+/// Interval of checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
     /// After each such number of iterations, counted from the begin of the run.

@@ -28,7 +28,7 @@ pub(super) const KEPT: usize = 2;
 /// A manifest: the run, and its checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Manifest {
-    /// How often checkpoints are written.
+    /// Interval of checkpoints.
     pub(super) every: Every,
     /// Directories of other disks, each of which has a part of each state.
     pub(super) parts: u32,

@@ -129,7 +129,7 @@ pub struct CheckpointStats {
     pub resumed_at: Option<u64>,
 }
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunProgress {
     pub(crate) iterations: u64,

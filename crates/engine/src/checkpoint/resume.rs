@@ -16,7 +16,7 @@ use crate::edges::values::StoredColumn;
 use crate::kernels::layout::EdgeLayout;
 use crate::kernels::shape::KernelShape;
 
-/// How edges lie that come by stripe by stripe.
+/// Order of edges that come by stripe by stripe.
 pub(crate) const BY_STRIPE: [u64; 3] = [0; 3];
 
 /// The order of edges that come by to `workers` workers, range by range, in windows of

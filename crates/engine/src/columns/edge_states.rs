@@ -347,7 +347,7 @@ fn length(piece: &Piece) -> usize {
     piece.place.bytes as usize
 }
 
-/// More or fewer states were asked for than a lane has edges.
+/// Error of asking for more or fewer states than a lane has edges.
 fn other_edges() -> EngineError {
     EngineError::Invariant("a stripe has as many edges as were counted")
 }

@@ -3,7 +3,7 @@
 //! Invariant: the list takes 1 MiB at most, however many iterations there are. Tested by
 //! `a_list_is_bounded_and_loses_nothing`.
 
-/// How an iteration found its edges.
+/// Mode in which an iteration found its edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// All stripes were folded; tiles without an active source were skipped.

@@ -45,7 +45,7 @@ struct SlabPacker<V: Pod + Send> {
     starts: Vec<usize>,
     /// Vertices of the widest stripe.
     width: usize,
-    /// Which values have a row, where not all have.
+    /// Values that have a row, where not all have.
     listed: Option<Listed<V>>,
     /// Stripes with their numbers; the one that was asked for last is the last.
     recent: Mutex<Vec<(usize, Arc<Buffer<V>>)>>,

@@ -401,7 +401,7 @@ pub(crate) struct Incoming<'r> {
     runs: Vec<&'r [UpdateChunk]>,
     /// Slabs of the runs that are being read or have been, but for the one that is looked at.
     arrived: VecDeque<Option<Slab>>,
-    /// How many were asked for.
+    /// Number of runs that were asked for.
     issued: usize,
     /// The run that is looked at.
     number: usize,

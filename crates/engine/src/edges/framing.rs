@@ -1,4 +1,4 @@
-//! How chunks that go to storage are compressed: as it was said, or by a look at the first of them.
+//! Compression of chunks that go to storage: as it was said, or by a look at the first of them.
 //!
 //! The worker that has the first chunks to write tries the codecs on them, while the others that
 //! come there wait; all go by what it finds. What chunks are like hardly changes within a graph,

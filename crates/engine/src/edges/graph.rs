@@ -33,7 +33,7 @@ pub struct Graph {
     pub(crate) degrees_stored: Option<StoredColumn>,
     pub(crate) degree_max: u32,
     pub(crate) stripes: Vec<Stripe>,
-    /// How its edges lie in chunks.
+    /// Layout of its edges in chunks.
     pub(crate) layout: EdgeLayout,
     pub(crate) plan: Plan,
     pub(crate) arena: Arena,

@@ -132,7 +132,7 @@ impl Indexed<'_> {
         start..start + own.count()
     }
 
-    /// How its edges are written, for a program that looks at weights or not.
+    /// Coding of the tile's edges, for a program that looks at weights or not.
     pub(crate) fn coding(&self, graph: &Graph) -> Coding {
         Coding {
             encoding: graph.layout.encoding,

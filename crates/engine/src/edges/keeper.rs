@@ -15,7 +15,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// Nothing kept, with room for `room` edges.
+    /// An empty keeper, with room for `room` edges.
     pub(crate) fn new(room: u64) -> Self {
         Self { room, kept: AtomicU64::new(0) }
     }

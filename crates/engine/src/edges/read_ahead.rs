@@ -88,7 +88,7 @@ const GAP: usize = 64 << 10;
 /// 1.8) where it also put it back.
 const BEHIND: u32 = 16;
 
-/// Why a chunk was not shown to its end.
+/// Reason why a chunk was not shown to its end.
 enum VisitError {
     /// The chunk is not what was written.
     Damaged(EngineError),

@@ -1,4 +1,4 @@
-//! How cells become tiles: the arguments that all cells share, and the chunks that stay in memory.
+//! Arguments by which cells become tiles, that all cells share, and the chunks that stay in memory.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,11 +14,11 @@ use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, SLAB_BYTES};
 use crate::plan::Plan;
 
-/// Which chunks stay in memory, and where the others go.
+/// Chunks that stay in memory, and the place of the others.
 pub(crate) struct Keep<'a> {
     pub(crate) volume: &'a Arc<Volume>,
     pub(crate) io: &'a IoOptions,
-    /// How those are compressed that do not stay.
+    /// Compression of those that do not stay.
     pub(crate) framing: Framing,
     /// Bytes that may stay.
     cache_bytes: u64,

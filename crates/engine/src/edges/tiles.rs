@@ -302,7 +302,7 @@ fn bits(slots: &Range<u64>) -> u32 {
     u64::BITS - (slots.end - slots.start).saturating_sub(1).leading_zeros()
 }
 
-/// How the slots of a record become the key of a tile.
+/// Numbers by which the slots of a record become the key of a tile.
 pub(crate) struct Numbers<'a> {
     sources: NumberWindow<'a>,
     /// Vertices between the first block and the group.

@@ -1,4 +1,4 @@
-//! Which slots are vertices, noted by each worker while it bins edges.
+//! Slots that are vertices, noted by each worker while it bins edges.
 //!
 //! Marks are made a slab of a bin group at a time, when it is full, or a bin at a time where all of
 //! them stay in memory: the edges begin in few groups of sources and end in one stripe, mostly, so

@@ -103,7 +103,7 @@ impl Drop for Draft {
     }
 }
 
-/// How the temporary names of a directory begin.
+/// Beginning of the temporary names of a directory.
 pub(super) fn prefix(target: &Path) -> Option<OsString> {
     let mut prefix = OsString::from(".");
     prefix.push(target.file_name()?);

@@ -48,7 +48,7 @@ pub struct KeepOptions {
     pub disks: Vec<PathBuf>,
     /// Bytes from which on a column is large: 64 MiB, unless a test says another number.
     pub parts_from: Option<u64>,
-    /// How its files are written.
+    /// Options by which its files are written.
     pub io: IoOptions,
     /// Where in a bucket it goes when it is whole, if it does.
     pub target: Option<Target>,

@@ -126,7 +126,7 @@ pub struct Manifest {
     pub encoding: Encoding,
     /// Compression of chunks.
     pub compression: Compression,
-    /// How the input was read.
+    /// Reading of the input.
     pub reading: Reading,
     /// Whether weights are stored.
     pub weighted: bool,

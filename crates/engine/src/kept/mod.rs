@@ -131,7 +131,7 @@ pub fn is_kept(path: &Path) -> bool {
 }
 
 impl KeptGraph {
-    /// How its files are read.
+    /// Options by which its files are read.
     pub fn io(&self) -> &IoOptions {
         &self.io
     }

@@ -1,4 +1,4 @@
-//! How fast the device of a kept graph is, measured once and kept with it.
+//! Rates of the device of a kept graph, measured once and kept with it.
 //!
 //! The file lies beside the manifest and not in a generation: it says nothing of the graph, and is
 //! written anew with each measurement. A graph in a bucket that has none follows those of the
@@ -37,7 +37,7 @@ fn read_rate(probe: &Probe) -> Option<u64> {
     Some((probe.best_read()?.bytes_per_second as u64).max(1))
 }
 
-/// How a graph is best asked for.
+/// Requests by which a graph is best read.
 pub(super) struct BestRequests {
     /// Bytes of requests in flight, where that is known.
     pub(super) in_flight: Option<u64>,
@@ -47,12 +47,12 @@ pub(super) struct BestRequests {
     pub(super) sized: Requests,
     /// Settings that are never more than slabs, for where there is no room for it.
     pub(super) cut: Requests,
-    /// How that was found, where the user does not say it.
+    /// Measurement by which that was found, where the user does not say it.
     pub(super) measured: Option<Measured>,
 }
 
 impl KeptGraph {
-    /// How fast the device was when that was measured, if it was. Rates that a copy took from a
+    /// Rates of the device when they were measured, if they were. Rates that a copy took from a
     /// directory to a bucket, or back, are none.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use welter_store::StoreError;
 
 use super::draft::{self, StaleStaging, is_temporary, lock};
 
-/// How names of these directories begin.
+/// Beginning of the names of these directories.
 const PREFIX: &str = "welter-graph-";
 /// Name of the graph in there.
 const GRAPH: &str = "graph";

@@ -9,7 +9,7 @@ pub(crate) struct Vertices<'a, P: Program> {
     pub(crate) values: &'a mut [P::Value],
     /// Signals of the vertices.
     pub(crate) signals: &'a mut [P::Signal],
-    /// Which of them are active, in a program whose vertices fall inactive; else nothing.
+    /// Vertices that are active, in a program whose vertices fall inactive; else nothing.
     pub(crate) active: &'a mut [u8],
 }
 

@@ -120,7 +120,7 @@ pub(crate) enum End {
     Target,
 }
 
-/// Which end of edges is looked at first: the one that fewer have a bit of, going by a run of edges
+/// End of edges that is looked at first: the one that fewer have a bit of, going by a run of edges
 /// now and then.
 #[derive(Default)]
 pub(crate) struct Looks {

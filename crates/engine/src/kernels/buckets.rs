@@ -24,7 +24,7 @@ const TOGETHER: usize = 1 << 15;
 /// Updates between the prefetch of a slot and its update.
 const AHEAD: usize = 16;
 
-/// How slots are cut into ranges.
+/// Ranges of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotRanges {
     /// Log2 of the slots of a range.

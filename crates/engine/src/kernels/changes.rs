@@ -37,7 +37,7 @@ impl ChangedBlocks {
         match again {
             RevisitPolicy::SourceChanged => self.change_block(target),
             RevisitPolicy::TargetChanged => self.change_block(source),
-            // Which of them it was is not said.
+            // It is not said which end changed.
             RevisitPolicy::EitherChanged => {
                 self.change_block(source);
                 self.change_block(target);

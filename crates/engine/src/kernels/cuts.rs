@@ -120,7 +120,7 @@ fn too_many(vertices: u64, width_bits: u32) -> EngineError {
     EngineError::Stripes { vertices, most, width_bits }
 }
 
-/// Which bins, a group of sources and a stripe each, share slabs: consecutive ones, stripe by
+/// Bins, a group of sources and a stripe each, that share slabs: consecutive ones, stripe by
 /// stripe, with about equally many edges in each bin group.
 #[derive(Debug)]
 pub(crate) struct BinGroups {

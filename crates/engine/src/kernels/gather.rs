@@ -20,7 +20,7 @@ pub(crate) struct Endpoints<'a, C> {
     pub(crate) look: VisitOrder,
 }
 
-/// How the edges of a tile are looked at.
+/// Order in which the edges of a tile are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VisitOrder {
     /// A run at a time.
@@ -110,7 +110,7 @@ mod avx2 {
         (count, lines.len() * LINE)
     }
 
-    /// Which bits of a byte are set, from the lowest on.
+    /// Bits of a byte that are set, from the lowest on.
     static LANES: [[u8; 8]; 256] = {
         let mut lanes = [[0; 8]; 256];
         let mut byte = 0;

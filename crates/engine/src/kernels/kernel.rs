@@ -76,7 +76,7 @@ impl DecodeBuffers {
     }
 }
 
-/// How the edges of a tile are written.
+/// Coding of the edges of a tile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coding {
     pub(crate) encoding: Encoding,
@@ -167,7 +167,7 @@ impl Coding {
 pub struct Sources<'a, S> {
     /// Signal of each source.
     pub signals: &'a [S],
-    /// Which sources are active; `None` when all are.
+    /// Sources that are active; `None` when all are.
     pub active: Option<&'a [u8]>,
 }
 
@@ -282,7 +282,7 @@ fn fold<P: Program>(
 /// Keys that are looked at between two fetches: half a cache line of them.
 pub(crate) const LINE: usize = 8;
 
-/// How far ahead of the keys that are looked at memory is asked for others.
+/// Distance from the keys that are looked at to those whose memory is asked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Ahead(usize);
 

@@ -75,7 +75,7 @@ impl Record for Weighted {
     }
 }
 
-/// How edges wait in a line.
+/// Form of edges that wait in a line.
 pub(crate) trait Waiting: Send + Sync {
     /// Record that they become to be sorted.
     type Record: Record;

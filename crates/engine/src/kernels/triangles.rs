@@ -1,6 +1,6 @@
 //! Kernels of programs over triangles.
 //!
-//! Which triangles there are does not depend on the program, so its kernel makes values only; loops
+//! The triangles of a graph do not depend on the program, so its kernel makes values only; loops
 //! over rows ask whether directions count, and are compiled for either answer.
 
 use bytemuck::TransparentWrapper;

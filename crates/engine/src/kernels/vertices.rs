@@ -1,4 +1,4 @@
-//! Which slots are vertices, and their numbers.
+//! Slots that are vertices, and their numbers.
 //!
 //! An input names vertices by slots, and many slots may be named by no edge (nearly half of them in
 //! an R-MAT graph). Vertices are numbered among those that exist, in ascending order, so that no

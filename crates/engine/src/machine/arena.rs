@@ -38,7 +38,7 @@ pub(crate) const SLAB_BYTES: usize = 512 << 10;
 /// Bytes of a region, from which slabs are cut.
 const REGION_BYTES: usize = 8 << 20;
 
-/// How the bytes of a mapping are reached.
+/// Order in which the bytes of a mapping are reached.
 #[derive(Clone, Copy)]
 enum AccessPattern {
     AtRandom,

@@ -1,4 +1,4 @@
-//! How much memory the engines of this process hold.
+//! Memory that the engines of this process hold, in bytes.
 //!
 //! Everything that grows with a graph is mapped by [`crate::machine::arena`] and counted here, so
 //! that a plan can be checked against what a run took. Small vectors of the workers are not

@@ -46,10 +46,10 @@ pub(crate) fn says_slabs(requests: &Requests, to_write: bool) -> bool {
     requests.in_flight.is_some() || slabs_joined(requests, to_write) > 1
 }
 
-/// How long room is waited for that files of this run may still be giving back. Blocks of a file
-/// are free when all who have it have let go of it, and a thread of the kernel that did a request
-/// may do so after the file was closed here. Seen once, beside three compilers, when 20 MiB of bins
-/// were missing to the states of edges; not again in 12 runs of that test, six at a time.
+/// Time to wait for room that files of this run may still be giving back. Blocks of a file are free
+/// when all who have it have let go of it, and a thread of the kernel that did a request may do so
+/// after the file was closed here. Seen once, beside three compilers, when 20 MiB of bins were
+/// missing to the states of edges; not again in 12 runs of that test, six at a time.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where bytes go that do not fit in memory.
@@ -57,7 +57,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Storage {
     /// Directories that files are striped over.
     pub directories: Vec<PathBuf>,
-    /// How they are read and written.
+    /// Options by which they are read and written.
     pub io: IoOptions,
 }
 

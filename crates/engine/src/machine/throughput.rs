@@ -1,10 +1,10 @@
-//! How fast this machine is, from a short look.
+//! Throughput of this machine, from a short look.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How fast a core and the storage are.
+/// Throughput of a core and of the storage.
 ///
 /// Where the storage is a program on the same cores, as on many virtual machines, neither is as
 /// fast as alone while both are busy.
@@ -28,7 +28,7 @@ const SIGNALS: usize = 1 << 12;
 const ACCUMS: usize = 1 << 16;
 /// Steps that are timed at once.
 const KEYS: usize = 1 << 16;
-/// How long the loop is looked at; the fastest time counts.
+/// Time that the loop is looked at; the fastest time counts.
 const LOOK: Duration = Duration::from_millis(5);
 
 impl Throughput {

@@ -88,8 +88,8 @@ impl Workers {
         self.storage.iter().for_each(|storage| storage.io.closing.wait());
     }
 
-    /// How fast this machine is, and the storage for what does not fit in memory, of which there
-    /// are `bytes` bytes, from a short look.
+    /// Throughput of this machine, and of the storage for what does not fit in memory, of which
+    /// there are `bytes` bytes, from a short look.
     ///
     /// # Errors
     /// When storage fails, or is full.
@@ -254,7 +254,7 @@ impl<I: Iterator> Queue<I> {
         if taken < share { parts.next() } else { None }
     }
 
-    /// Nothing waits any more once a worker has failed.
+    /// Workers wait no more once a worker has failed.
     fn end_on_error(&self, done: Result<(), EngineError>) -> Result<(), EngineError> {
         if done.is_err() {
             *lock(&self.0) = None;

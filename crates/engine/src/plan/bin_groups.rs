@@ -1,4 +1,4 @@
-//! How many bin groups bins are dealt to, where not all of them stay in memory.
+//! Number of bin groups that bins are dealt to, where not all of them stay in memory.
 //!
 //! A worker has an open slab for each bin group. Many bin groups take little while bins are sorted,
 //! but much in the partition: beyond the number at which both take the same nothing is gained. Only

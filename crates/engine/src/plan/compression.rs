@@ -1,4 +1,4 @@
-//! Which compression lets a run end first, by what codecs make of a sample of its chunks.
+//! Compression that lets a run end first, by what codecs make of a sample of its chunks.
 //!
 //! A device that gives `R` bytes a second and `T` cores that are busy anyway: compressing saves the
 //! device bytes and costs the cores time, and whichever of the two takes longer is what a run waits

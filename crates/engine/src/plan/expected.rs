@@ -39,7 +39,7 @@ pub struct ExpectedCodec {
 /// A forecast in which chunks are as they will lie on storage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
-    /// How long it will take.
+    /// Time that it will take.
     pub forecast: Forecast,
     /// Bytes that an iteration moves in which all vertices are active.
     pub traffic: Traffic,
@@ -48,7 +48,7 @@ pub struct Expected {
 }
 
 impl Plan {
-    /// How long it will take at that throughput and what is moved, with the compression that it
+    /// Time that it will take at that throughput and what is moved, with the compression that it
     /// says, or that will be chosen.
     pub fn expected(&self, throughput: &Throughput) -> Expected {
         let (forecast, traffic) = (self.forecast(throughput), self.traffic_expected());

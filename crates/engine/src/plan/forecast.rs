@@ -1,4 +1,4 @@
-//! How long a plan will take.
+//! Time that a plan will take.
 //!
 //! The costs below were measured once, on one machine; [`Throughput`] says how fast this one is
 //! beside it. Cores and storage work at the same time, so whichever takes longer is the limit.
@@ -27,15 +27,15 @@ const FOLD_PACKED: f64 = 1.9;
 const FOLD_SHORT: f64 = 2.25;
 const FOLD_COMPRESSED: f64 = 2.4;
 const FOLD_PAIRS: f64 = 2.5;
-/// More, for edges with weights.
+/// Addition for edges with weights.
 const PARTITION_WEIGHT: f64 = 24.0;
 const SORT_WEIGHT: f64 = 11.0;
 const FOLD_WEIGHT: f64 = 2.2;
-/// More, for each byte that an accumulator has beyond four.
+/// Addition for each byte that an accumulator has beyond four.
 const FOLD_BYTE: f64 = 0.15;
-/// More, for each byte of state of an edge: messages of two states took 21 of a busy core.
+/// Addition for each byte of state of an edge: messages of two states took 21 of a busy core.
 const FOLD_STATE_BYTE: f64 = 2.0;
-/// More, in group programs: an update is put beside the others of its vertex, and they are met
+/// Addition in group programs: an update is put beside the others of its vertex, and they are met
 /// there. That is while all that neighbours say is new; later iterations by rows take less. The
 /// first four of communities of R-MAT scrambled 22 took 1.0 to 1.3 s by rows.
 const GROUP: f64 = 17.0;
@@ -66,7 +66,7 @@ impl Stage {
         Self { cores, storage, beside }
     }
 
-    /// How long it takes: both are busy until one has nothing left to do.
+    /// Time that it takes, in seconds: both are busy until one has nothing left to do.
     pub fn seconds(self) -> f64 {
         let Self { cores, storage, beside: [of_cores, of_storage] } = self;
         if cores == 0.0 || storage == 0.0 {
@@ -97,7 +97,7 @@ pub enum Round {
     Rows,
 }
 
-/// How long a run will take.
+/// Time that a run will take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forecast {
     /// From edges that have been read and parsed to chunks.
@@ -107,7 +107,7 @@ pub struct Forecast {
 }
 
 impl Plan {
-    /// How long it will take at that throughput.
+    /// Time that it will take at that throughput.
     pub fn forecast(&self, throughput: &Throughput) -> Forecast {
         Forecast {
             ingest: self.ingest_stage(throughput),

@@ -1,4 +1,4 @@
-//! How edges are cut, binned and sorted while they are ingested.
+//! Cuts, bins and sorting of edges while they are ingested.
 
 use super::Plan;
 use super::premises::{CELL_EDGES, MOST_BINS, SORT_EDGES_LEAST, STRIPES_PER_WORKER};

@@ -72,8 +72,8 @@ impl Plan {
         self.instead().is_none().then_some(PASSES_MAX)
     }
 
-    /// Why passes over the input end, with what it takes to make a graph of it instead, which has
-    /// at least `slots` slots.
+    /// Reason why passes over the input end, with what it takes to make a graph of it instead,
+    /// which has at least `slots` slots.
     pub(crate) fn too_many_passes(&self, slots: u64) -> EngineError {
         let slots = slots.max(self.premises.shape.slots);
         let shape = Shape { slots, ..self.premises.shape };

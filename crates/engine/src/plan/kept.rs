@@ -35,13 +35,13 @@ use crate::machine::storage::{DEPTH, says_slabs, slabs_read};
 /// Slabs in flight that each worker has at least: while one is read, another may wait for the
 /// worker to come.
 const WINDOW_LEAST: usize = 2;
-/// And at most, whatever would be best for the device;
+/// Slabs in flight at most, whatever would be best for the device;
 const WINDOW_MOST: usize = 32;
 /// of what lies elsewhere, where a slab is a small part of a request, and an answer is a long way
 /// off.
 const WINDOW_MOST_ELSEWHERE: usize = 128;
-/// More than the usual number only as far as they take one part in `WINDOW_SHARE` of what is left
-/// for chunks.
+/// Slabs beyond the usual number are so few that they take one part in `WINDOW_SHARE` of what is
+/// left for chunks.
 const WINDOW_SHARE: u64 = 4;
 
 /// The shape of a graph that is kept. All of it is exact.
@@ -71,7 +71,7 @@ pub struct KeptShape {
     pub compression: Compression,
     /// Bytes of requests in flight with which its device reads best, where that is known.
     pub in_flight: Option<u64>,
-    /// How `in_flight` was found, where the user leaves it open.
+    /// Measurement by which `in_flight` was found, where the user leaves it open.
     pub measured: Option<Measured>,
     /// Whether the graph lies elsewhere, such as in a bucket.
     pub elsewhere: bool,

@@ -1,4 +1,4 @@
-//! How a plan is made: threads and widths by the machine, then the first access that fits.
+//! Making of a plan: threads and widths by the machine, then the first access that fits.
 
 use welter_store::header::{Encoding, KEY_BITS};
 

@@ -1,4 +1,4 @@
-//! How a run finds the state of its program beside edges on storage. One that does not fit in
+//! Access of a run to the state of its program beside edges on storage. One that does not fit in
 //! memory goes the way that moves least.
 
 use super::premises::Premises;
@@ -9,7 +9,7 @@ use super::spill::SpillPlan;
 use super::traffic::Traffic;
 use super::triangles::TrianglesPlan;
 
-/// How a run on stored edges finds values, signals and accumulators.
+/// Access of a run on stored edges to values, signals and accumulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateAccess {
     /// Signals of all vertices are in memory.
@@ -24,7 +24,7 @@ pub enum StateAccess {
 }
 
 impl StateAccess {
-    /// How the state is streamed, if it is.
+    /// Way in which the state is streamed, if it is.
     pub fn out_of_core(self) -> Option<OutOfCore> {
         match self {
             Self::Dense { .. } => None,
@@ -59,7 +59,7 @@ impl StateAccess {
     }
 }
 
-/// How a state is streamed that does not fit in memory.
+/// Way in which a state is streamed that does not fit in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutOfCore {
     /// Signals are read, once for each range of destinations.
@@ -128,7 +128,7 @@ impl OutOfCore {
         fitting.or_else(|| ways.iter().min_by_key(|way| way.bytes(premises))).copied()
     }
 
-    /// How often an iteration reads the edges.
+    /// Readings of the edges in an iteration.
     pub(super) fn edge_passes(&self, premises: &Premises) -> u64 {
         match self {
             Self::Ranges(_) | Self::Triangles(_) => 1,

@@ -94,7 +94,7 @@ pub struct FoldLayout {
     pub accum: u64,
     /// Vertices that iterations begin with.
     pub frontier: FrontierKind,
-    /// How updates of a vertex meet.
+    /// Way in which the updates of a vertex are combined.
     pub updates: Updates,
 }
 
@@ -115,7 +115,7 @@ pub enum FrontierKind {
     },
 }
 
-/// How updates of a vertex meet in a fold program.
+/// Way in which the updates of a vertex of a fold program are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Updates {
     /// Merged, as soon as two of them meet anywhere.

@@ -12,7 +12,7 @@ use crate::footprints::schedules::masks;
 /// Sources of the narrowest window.
 const WINDOW_LEAST: u64 = 1 << 16;
 
-/// How destinations are cut into ranges, and sources into windows.
+/// Ranges of destinations, and windows of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangesPlan {
     /// Stripes that each worker has in a range.

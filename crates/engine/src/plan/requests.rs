@@ -35,12 +35,12 @@ pub struct PlannedRequests {
     pub writes: u64,
     /// Whether the page cache stands between, as the user says.
     pub cached: bool,
-    /// How the device was measured that they follow, if they do.
+    /// Measurement of the device that requests follow, if they do.
     pub measured: Option<Measured>,
 }
 
 impl Plan {
-    /// How the device was measured that requests follow; none where the user says them all.
+    /// Measurement of the device that requests follow; none where the user says them all.
     fn measured(&self) -> Option<Measured> {
         let of_graph = self.storage().and_then(|storage| storage.measured);
         of_graph.or(self.premises.settings.device.map(|device| device.measured))

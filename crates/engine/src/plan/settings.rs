@@ -30,7 +30,7 @@ pub struct Settings {
     pub held_bytes: u64,
     /// Bytes of the budget that the process takes whatever it does.
     pub process_bytes: u64,
-    /// How edges are held in memory.
+    /// Encoding of edges in memory.
     pub encoding: Option<Encoding>,
     /// Compression of chunks of edges and of updates on storage. It changes no answer, and nothing
     /// of the edges of a graph that is kept.
@@ -41,7 +41,7 @@ pub struct Settings {
     pub block_bits: Option<u32>,
     /// Size at which a chunk is closed, bytes.
     pub chunk_bytes: Option<usize>,
-    /// How iterations of programs with a frontier find their edges.
+    /// Mode by which iterations of programs with a frontier find their edges.
     pub frontier: FrontierMode,
     /// Index that they find edges by.
     pub index: IndexMode,
@@ -53,7 +53,7 @@ pub struct Settings {
     pub vertices_in_memory: bool,
     /// Bytes of groups, or of rows, that a worker has in memory.
     pub group_bytes: Option<u64>,
-    /// How large requests to storage are, and how many each worker has in flight. It changes no
+    /// Size of requests to storage, and number that each worker has in flight. It changes no
     /// answer.
     pub requests: Requests,
     /// The device of temporary files, if it was measured: requests that nothing is said of follow
@@ -64,7 +64,7 @@ pub struct Settings {
     pub keeps_edges: bool,
 }
 
-/// How chunks on storage are compressed.
+/// Compression of chunks on storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CompressionMode {
     /// As it is said.
@@ -167,7 +167,8 @@ pub enum IndexMode {
     Rows,
 }
 
-/// How iterations of monotone programs with a frontier find their edges. It changes no answer.
+/// Mode by which iterations of monotone programs with a frontier find their edges. It changes no
+/// answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrontierMode {
     /// By the number of edges that leave active vertices.

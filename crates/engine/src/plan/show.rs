@@ -1,4 +1,4 @@
-//! How a plan looks to a person.
+//! Text of a plan for a person.
 
 use std::fmt;
 use std::fmt::Write;

@@ -20,7 +20,7 @@ const DEGREE_BYTES: u64 = 4;
 /// Sources of the narrowest partition, unless a stripe is wider.
 const SOURCES_LEAST: u64 = 1 << 16;
 
-/// How vertices are cut into partitions, and what is done to updates.
+/// Partitions of vertices, and what is done to updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpillPlan {
     /// Vertices of a partition, at most, or those of a stripe.
@@ -175,7 +175,7 @@ impl SpillPlan {
         turns * slabs * slab
     }
 
-    /// How often an iteration reads the edges: where these are shown what both of their ends say,
+    /// Readings of the edges in an iteration: where these are shown what both of their ends say,
     /// scatter looks through them, and gather meets them.
     pub(super) fn edge_passes(premises: &Premises) -> u64 {
         if premises.program.is_extended() { 2 } else { 1 }

@@ -1,11 +1,11 @@
-//! How a graph is read that does not fit in memory, and what of it stays.
+//! Reading of a graph that does not fit in memory, and what of it stays.
 
 use super::device::Measured;
 use super::disk_usage::DiskUsage;
 use super::out_of_core::StateAccess;
 
-/// How a graph that does not fit in memory is read, and what of it stays. All in bytes but
-/// numbers of bins and slabs.
+/// Reading of a graph that does not fit in memory, and what of it stays. All in bytes but numbers
+/// of bins and slabs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoragePlan {
     /// Chunks that stay in memory.
@@ -18,7 +18,7 @@ pub struct StoragePlan {
     pub state: StateAccess,
     /// Slabs that each worker has in flight, where it is known how many are best.
     pub window: Option<usize>,
-    /// How that was found, where the user leaves it open.
+    /// Measurement by which the window was found, where the user leaves it open.
     pub measured: Option<Measured>,
     /// Whether edges lie elsewhere, such as in a bucket.
     pub elsewhere: bool,

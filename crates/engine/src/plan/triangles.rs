@@ -27,7 +27,7 @@ const BOX_TINY: u64 = 128;
 /// Bytes of a record: an entry of a row, or an update of a rank.
 const RECORD_BYTES: u64 = 8;
 
-/// How ranks are cut into ranges, and sources into partitions.
+/// Ranges of ranks, and partitions of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrianglesPlan {
     /// Vertices of a partition of sources, at most, or those of a stripe.

@@ -1,4 +1,4 @@
-//! How the run of a monotone program looks up the edges of single vertices, and when it does.
+//! Look-ups of the edges of single vertices by the run of a monotone program, and their conditions.
 
 use welter_progress::Progress;
 
@@ -12,7 +12,7 @@ use crate::machine::workers::Workers;
 use crate::plan::FrontierMode;
 use crate::schedules::frontier::Selected;
 
-/// How a run looks up the edges of single vertices.
+/// Index by which a run looks up the edges of single vertices.
 pub(crate) struct AccessPath<'g> {
     graph: &'g Graph,
     pub(crate) out_rows: Option<&'g Rows>,

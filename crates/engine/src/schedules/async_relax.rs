@@ -83,7 +83,7 @@ pub(crate) fn due(
     }
 }
 
-/// How a graph is cut, and what each worker has room for.
+/// Cuts of a graph, and what each worker has room for.
 pub(crate) struct Blocking {
     /// Parts of each stripe.
     parts: Vec<Vec<RelaxBlock>>,

@@ -26,7 +26,7 @@ pub(crate) struct EdgeFold<'p> {
     pub(crate) graph: &'p Graph,
     pub(crate) kernel: AnyKernel<'p>,
     pub(crate) cuts: &'p Cuts,
-    /// Which blocks of sources have an active one, where not all have.
+    /// Blocks of sources that have an active one, where not all have.
     pub(crate) masks: Option<&'p Masks>,
     /// Whether windows may end before what a key can name.
     pub(crate) is_short: bool,

@@ -187,7 +187,7 @@ fn edges(graph: &Graph, vertices: &[u32], most: u64) -> u64 {
     sum
 }
 
-/// Which granules of each block have an active source, a bit each.
+/// Granules of each block that have an active source, a bit each.
 pub(crate) struct Masks {
     words: Vec<u64>,
 }

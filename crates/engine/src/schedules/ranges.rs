@@ -105,9 +105,9 @@ struct RangesSchedule<'a> {
     states: Option<EdgeStates>,
     /// Whether no state of an edge was written yet.
     is_fresh: bool,
-    /// Which side was written last.
+    /// Side that was written last.
     turn: usize,
-    /// Which blocks of sources have an active one, in programs with a frontier.
+    /// Blocks of sources that have an active one, in programs with a frontier.
     masks: Masks,
     active_count: u64,
     /// Totals by segment.

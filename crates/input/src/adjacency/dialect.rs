@@ -12,7 +12,7 @@ use crate::text::fields::{FieldKind, Spelling, looks};
 /// Separators of lines that have no white space.
 const MARKS: [Separator; 3] = [Separator::Comma, Separator::Semicolon, Separator::Pipe];
 
-/// How the lines of a list are read.
+/// Dialect of the lines of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Dialect {
     pub(super) separator: Separator,
@@ -40,7 +40,7 @@ impl Dialect {
     }
 }
 
-/// How integers may be written.
+/// Spellings that integers may have.
 pub(super) fn spelling(options: &ReadOptions) -> Spelling {
     let is_stated = options.ids == IdKind::Integers && !options.guessed_ids;
     if is_stated { Spelling::Any } else { Spelling::Printed }

@@ -77,7 +77,7 @@ impl Feed {
         };
         let length = range.end - range.start;
         let mut bytes = Vec::new();
-        // How long an object is, its server says: room is made for what has come.
+        // The length of an object is stated by its server: room is made for what has come.
         if let StoredBytes::File(_) = stored {
             bytes.reserve_exact(length as usize);
         }

@@ -419,7 +419,7 @@ impl<'a> Messages<'a> {
             return Err(cut());
         }
         let mut bytes = Vec::new();
-        // How long an object is, its server says: room is made for what has come.
+        // The length of an object is stated by its server: room is made for what has come.
         if let Feed::File { file: file @ Onward::File(..), at, .. } = &mut self.feed {
             bytes.reserve_exact(count as usize);
             let taken = file.take(count).read_to_end(&mut bytes);

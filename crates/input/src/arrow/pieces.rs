@@ -29,7 +29,7 @@ const STEP: u64 = 8;
 /// Bytes that the buffers of a piece are aligned to.
 const ALIGNED: usize = 64;
 
-/// How the values of a column lie.
+/// Layout of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// Values of this many bytes.
@@ -84,7 +84,7 @@ pub(super) struct Pieces {
 /// A piece: metadata and body of a message.
 pub(super) type Piece = (Vec<u8>, Vec<u8>);
 
-/// Why there is none: words for what was expected.
+/// Reason why there is none: words for what was expected.
 pub(super) enum Fault<E> {
     /// The batch is damaged.
     Damaged(&'static str),
@@ -361,7 +361,7 @@ fn columns(
     (buffers <= has).then_some(found)
 }
 
-/// How many nodes and buffers are listed for a column.
+/// Number of nodes and buffers that are listed for a column.
 fn listed(
     kind: &DataType,
     version: MetadataVersion,
@@ -414,7 +414,7 @@ fn numbers(bytes: &[u8], width: u64) -> Option<Vec<u64>> {
     words.iter().map(|word| i64::from_le_bytes(*word).try_into().ok()).collect()
 }
 
-/// How many rows have at most `bytes` bytes together, in steps and a step at least.
+/// Number of rows that have at most `bytes` bytes together, in steps and a step at least.
 fn fitting(offsets: &[u64], bytes: u64) -> u64 {
     let rows = (offsets.len() as u64).saturating_sub(1);
     let end = offsets.first().map_or(0, |first| first.saturating_add(bytes));

@@ -43,7 +43,7 @@ struct BadRow {
 }
 
 impl Gather {
-    /// Nothing yet; `row`: how many rows of the file come before.
+    /// An empty gathering; `row`: how many rows of the file come before.
     pub(crate) fn new(names: bool, weighted: bool, row: u64) -> Self {
         let ids = if names {
             EdgeColumns::Names { dictionary: Dictionary::default(), pairs: Vec::new() }

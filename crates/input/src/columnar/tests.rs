@@ -1,4 +1,4 @@
-//! Which columns and which rows are taken.
+//! Columns and rows that are taken.
 
 use std::sync::Arc;
 

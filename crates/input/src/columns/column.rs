@@ -21,7 +21,7 @@ pub(crate) enum Holds {
     Mixed,
     /// Dictionaries of attributes.
     Dictionaries,
-    /// Neither ids nor weights, such as dates.
+    /// Values that are neither ids nor weights, such as dates.
     Others,
 }
 

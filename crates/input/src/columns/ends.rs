@@ -1,4 +1,4 @@
-//! Which two columns are the ends of edges where the user does not say.
+//! Columns that are the ends of edges where the user does not say.
 
 use super::column::{Column, Holds, list, show};
 use super::names;

@@ -24,7 +24,7 @@ pub(crate) struct Bytes<'a> {
     filled: usize,
     line: u64,
     allowed: usize,
-    /// Why [`BufRead`] failed, with more than an `io::Error` can say.
+    /// Reason why [`BufRead`] failed, with more than an `io::Error` can say.
     failure: Option<InputError>,
     /// Whether nothing was read yet.
     fresh: bool,
@@ -142,7 +142,7 @@ impl<'a> Bytes<'a> {
         self.allowed = bytes;
     }
 
-    /// Why reading as [`BufRead`] failed, if that is why a decoder failed.
+    /// Reason why reading as [`BufRead`] failed, if that is why a decoder failed.
     pub(crate) fn take_failure(&mut self) -> Option<InputError> {
         self.failure.take()
     }

@@ -47,7 +47,7 @@ impl Values {
 /// The key of an attribute that may be the weight.
 pub(crate) struct WeightKey {
     pub(crate) id: String,
-    /// Which of the possible weights.
+    /// Index in the possible weights.
     pub(crate) rank: usize,
     pub(crate) default: Option<Vec<u8>>,
 }

@@ -122,7 +122,7 @@ impl Rows {
         Ready { undirected, notes, readings, ..Ready::new(stream, ids) }
     }
 
-    /// How the table is read.
+    /// Reading of the table.
     pub(super) fn summary(&self) -> FileSummary {
         let mut summary = FileSummary { name: self.name.clone(), ..FileSummary::default() };
         summarize(&mut summary, &self.schema, &self.picked);

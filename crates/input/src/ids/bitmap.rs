@@ -68,7 +68,7 @@ impl Bitmap {
     }
 }
 
-/// Which ids occur, and how many lower ones.
+/// Ids that occur, each with the number of lower ones.
 pub(super) struct Ranks {
     words: Vec<u64>,
     /// Ids that occur below those of each word.

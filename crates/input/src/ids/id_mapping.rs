@@ -1,4 +1,4 @@
-//! Which form of [`IdMap`] a graph gets: what can be decided without looking at its edges, from
+//! Form of the [`IdMap`] that a graph gets: what can be decided without looking at its edges, from
 //! what is known of parts and of stated vertices.
 
 use std::ops::Range;

@@ -316,7 +316,7 @@ fn gathered<K: Keys>(
     Ok(keys)
 }
 
-/// How many of the first of `count` things something holds for, if it holds for no later ones.
+/// Number of the first of `count` things that something holds for, if it holds for no later ones.
 pub(super) fn partition_point(count: usize, holds: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {

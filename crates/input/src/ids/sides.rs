@@ -115,7 +115,7 @@ pub(crate) fn stated_lettered(side: Side, stated: DeclaredVertices) -> DeclaredV
     DeclaredVertices::Names(all)
 }
 
-/// How the keys of both kinds become slots.
+/// Mapping of the keys of both kinds to slots.
 pub(super) fn choose<P: Described>(
     parts: &[P],
     stated: Vec<(usize, DeclaredVertices)>,

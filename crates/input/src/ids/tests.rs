@@ -1,4 +1,4 @@
-//! Which ids become which slots.
+//! Ids and the slots that they become.
 
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;

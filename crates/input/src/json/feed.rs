@@ -25,7 +25,7 @@ impl<'a> Feed<'a> {
         self.0.borrow().line()
     }
 
-    /// Why the bytes ended before their end.
+    /// Reason why the bytes ended before their end.
     pub(super) fn take_failure(&self) -> Option<InputError> {
         self.0.borrow_mut().take_failure()
     }

@@ -86,7 +86,7 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
         self.values
     }
 
-    /// Why the decoder was stopped.
+    /// Reason why the decoder was stopped.
     pub(super) fn take_failure(&mut self) -> Option<InputError> {
         self.failure.take()
     }

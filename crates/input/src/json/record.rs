@@ -49,13 +49,13 @@ pub(super) struct Record {
 const ENDS: [&[&str]; 2] =
     [&["source", "from", "src", "_from"], &["target", "to", "dst", "dest", "_to"]];
 
-/// Which end of an edge a key is.
+/// End of an edge that a key is.
 pub(super) fn end_of(key: &str) -> Option<usize> {
     ENDS.iter().position(|keys| keys.contains(&key))
 }
 
 impl Record {
-    /// Nothing yet, of an object that begins on this line.
+    /// An empty record, of an object that begins on this line.
     pub(super) fn at(line: u64) -> Self {
         Self { line, ..Self::default() }
     }

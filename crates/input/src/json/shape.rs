@@ -1,4 +1,4 @@
-//! Which shape a document has: what each value means, by the place that it stands in.
+//! Shape of a document: what each value means, by the place that it stands in.
 //!
 //! Invariant: nothing is kept of a value but what [`Graph`] asks for, and the decoder bounds how
 //! deep values lie inside each other. Tested by `nothing_is_gathered_without_end`.

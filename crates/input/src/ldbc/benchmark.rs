@@ -120,5 +120,5 @@ impl Benchmark {
     }
 }
 
-/// How the key ends that names the file of vertices.
+/// End of the key that names the file of vertices.
 const VERTEX_FILE: &str = ".vertex-file";

@@ -181,7 +181,7 @@ impl Header {
     }
 }
 
-/// How edges lie in an array.
+/// Layout of edges in an array.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// Numbers of the source, the target and perhaps the weight lie in rows, and not each in a run

@@ -42,7 +42,7 @@ pub(super) struct RawStream {
     /// use.
     cached: AtomicUsize,
     page_cache: PageCache,
-    /// How far ahead each thread asks for an object,
+    /// Bytes of an object that each thread asks for ahead.
     ahead: Ahead,
     /// and its requests for a file past the cache.
     requests: ReadRequests,

@@ -31,7 +31,7 @@ const BLOCK_HEAD_BYTES: u64 = 1200 << 10;
 /// Layers of compression and archives around a file: more are a mistake or an attack.
 const LAYERS_MAX: usize = 4;
 
-/// How compressed bytes and archives begin.
+/// Beginnings of compressed bytes and archives.
 const MAGIC: &[(&[u8], Layer)] = &[
     (&[0x1f, 0x8b, 0x08], Layer::Gzip),
     (&[0x28, 0xb5, 0x2f, 0xfd], Layer::Zstd),
@@ -76,8 +76,8 @@ pub(super) struct Stored<'a> {
     pub(super) file: Option<(&'a StoredBytes, u64)>,
 }
 
-/// How many of the first bytes tell something, where they are packed: nothing is known of a block
-/// before all of it is there.
+/// Number of the first bytes that tell something, where they are packed: nothing is known of a
+/// block before all of it is there.
 pub(super) fn wanted(head: &[u8], path: &Path) -> Option<u64> {
     match packing(head, &name_of(path))? {
         Layer::Bzip2 => Some(BLOCK_HEAD_BYTES),

@@ -80,14 +80,14 @@ pub(crate) fn open(location: &Location, head_bytes: u64) -> Result<Object, Input
     })
 }
 
-/// How far ahead an object is asked for by the one reader that it has.
+/// Bytes that are asked for ahead by the one reader that an object has.
 pub(crate) fn ahead(limits: &Limits) -> Ahead {
     let share = || Ahead::within(limits.memory_bytes_max.unwrap_or(u64::MAX) / AHEAD_SHARE);
     let of = |memory| Ahead::in_memory(memory, limits.read_requests);
     limits.object_bytes_max.map_or_else(share, of)
 }
 
-/// How far ahead each of `threads` readers asks at most, if that is limited.
+/// Bytes that each of `threads` readers asks for ahead at most, if that is limited.
 pub(crate) fn ahead_of_each(limits: &Limits, threads: usize) -> Ahead {
     let all = limits.object_bytes_max.unwrap_or(u64::MAX);
     Ahead::in_memory(all / threads.max(1) as u64, limits.read_requests)

@@ -46,7 +46,7 @@ pub(crate) struct Blob {
     names: Option<Stored>,
 }
 
-/// How the ids of a part are stored.
+/// Width of the ids of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
     /// Integers of 32 bits, or slots.
@@ -57,7 +57,7 @@ pub(crate) enum Width {
     Names,
 }
 
-/// How the weights of a part are stored.
+/// Form of the weights of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weights {
     /// Integers from 0 to 255.

@@ -1,5 +1,5 @@
-//! Which ids and which weights a text may hold, where something is said about that: by the user, by
-//! the header of the file, or by a list of vertices.
+//! Ids and weights that a text may hold, where something is said about that: by the user, by the
+//! header of the file, or by a list of vertices.
 //!
 //! A part is looked at as a whole after it was parsed, which costs little; only where something is
 //! wrong are its lines read one by one, for the place.

@@ -27,7 +27,7 @@ pub(super) enum Comments {
 pub(super) struct Shape {
     pub(super) layout: Layout,
     pub(super) columns: Columns,
-    /// How integers are written; `None` where ids are strings.
+    /// Spelling of integers; `None` where ids are strings.
     pub(super) spelling: Option<Spelling>,
     /// Fields of every row, where all have as many.
     pub(super) fields: Option<usize>,

@@ -20,9 +20,9 @@ use crate::layout::{Layout, Separator};
 use crate::options::IdKind;
 use crate::reading::{FileSummary, PassedOver, RowsOfText};
 
-/// How to read the rows of one file.
+/// Dialect of the rows of one file.
 pub(crate) struct Dialect {
-    /// How rows are written, and which of them look like comments.
+    /// Shape of rows, and of those that look like comments.
     pub(super) shape: Shape,
     pub(super) comments: Comments,
     /// End of rows.

@@ -1,4 +1,4 @@
-//! How many rows a text holds, from samples of it.
+//! Number of rows of a text, estimated from samples of it.
 //!
 //! Lines of many files grow longer towards the end, because ids do; so a file that can be read
 //! anywhere is sampled in several places. Of a compressed one the beginning stands for the whole.

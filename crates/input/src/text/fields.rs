@@ -23,7 +23,7 @@ pub(crate) struct Fields<'a> {
 /// A row of a sample: its fields.
 pub(super) type Row<'a> = Vec<Cow<'a, [u8]>>;
 
-/// Why a field cannot be read.
+/// Reason why a field cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BadField {
     /// The line ends within quotes.
@@ -227,7 +227,7 @@ pub(crate) fn looks(field: &[u8]) -> FieldKind {
     if number && field.iter().any(u8::is_ascii_digit) { FieldKind::Number } else { FieldKind::Name }
 }
 
-/// How integers that are ids may be written.
+/// Spellings that integers may have that are ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Spelling {
     /// As digits, with zeros in front if so.

@@ -36,7 +36,7 @@ const PART_BYTES_MIN: u64 = 1 << 20;
 /// Share of the memory that the text of all threads' parts may take, as one part in this number.
 const MEMORY_SHARE: u64 = 16;
 
-/// Why a part could not be read.
+/// Reason why a part could not be read.
 enum Trouble {
     /// A line is malformed, at this byte of the file; the first bytes that were seen from there on.
     Line { offset: u64, what: String, seen: Vec<u8> },
@@ -50,14 +50,14 @@ impl From<InputError> for Trouble {
     }
 }
 
-/// How finely a file is cut. No choice changes what is read.
+/// Grain by which a file is cut. No choice changes what is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grain {
     /// Text of one part.
     pub(super) part_bytes: u64,
     /// Text read at once.
     pub(super) read_bytes: usize,
-    /// How far ahead each thread may ask for its part of an object.
+    /// Bytes that each thread may ask for ahead, of its part of an object.
     pub(super) ahead: Ahead,
 }
 
@@ -74,7 +74,7 @@ impl Grain {
         Self { part_bytes, read_bytes: READ_BYTES, ahead }
     }
 
-    /// How far ahead each thread asks for its part of an object.
+    /// Bytes that each thread asks for ahead, of its part of an object.
     fn ahead(self) -> Ahead {
         self.ahead.at_most(self.part_bytes / 2).surely()
     }
@@ -195,8 +195,8 @@ impl Reading<'_> {
         Ok(rows)
     }
 
-    /// How much of `text`, which begins at byte `base` at the beginning of a line, is whole lines
-    /// that begin before `to`.
+    /// Bytes of `text`, which begins at byte `base` at the beginning of a line, that are whole
+    /// lines and begin before `to`.
     fn lines_end(&self, text: &[u8], base: u64, to: u64) -> usize {
         if base >= to {
             return 0;

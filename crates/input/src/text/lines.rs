@@ -10,7 +10,7 @@ use super::rows::Rows;
 use crate::collect::Collector;
 use crate::error::InputError;
 
-/// How the lines of one file become rows.
+/// Form in which the lines of one file become rows.
 pub(crate) trait Lines: Sync {
     /// Byte of the decompressed text at which these lines begin: after a header that was read
     /// already.

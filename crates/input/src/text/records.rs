@@ -45,7 +45,7 @@ impl RecordEnd {
         }
     }
 
-    /// How much of a text, which begins with a row, is whole rows.
+    /// Bytes of a text, which begins with a row, that are whole rows.
     pub(super) fn whole(self, text: &[u8]) -> usize {
         let Self::Records(layout) = self else {
             return memchr::memrchr(b'\n', text).map_or(0, |last| last + 1);

@@ -23,7 +23,7 @@ pub(crate) struct Rows {
     pub(crate) weights: Option<Vec<f64>>,
     /// Ids that are allowed.
     pub(crate) known: AllowedIds,
-    /// How integer ids may be written.
+    /// Spellings that integer ids may have.
     spelling: Spelling,
     /// Weights that are allowed.
     pub(super) values: Values,

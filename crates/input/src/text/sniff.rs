@@ -385,7 +385,7 @@ fn choose(
     columns::choose(file, &all, options)
 }
 
-/// How weights are written; takes them back where there are none.
+/// Columns of weights; takes them back where there are none.
 fn weights_of(
     candidate: &Candidate<'_>,
     body: &[Row<'_>],

@@ -26,7 +26,7 @@ struct Block {
     text: Vec<u8>,
 }
 
-/// Why a block could not be read.
+/// Reason why a block could not be read.
 enum Trouble {
     /// A line is malformed: this many lines of the block come before it.
     Line { before: u64, what: String },

@@ -33,7 +33,7 @@ pub(super) struct UniformLines {
     pub(super) separator: u8,
     /// Columns of a row, at least two.
     pub(super) columns: usize,
-    /// How many of the last ones hold nothing.
+    /// Number of the last columns that hold nothing.
     pub(super) blank: usize,
     /// Whether the third column is the weight.
     pub(super) weighted: bool,

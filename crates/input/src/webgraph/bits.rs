@@ -11,7 +11,7 @@
 use crate::documents::bytes::Fill;
 use crate::error::InputError;
 
-/// How a number is coded.
+/// Code of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Code {
     Unary,
@@ -39,7 +39,7 @@ impl Code {
     }
 }
 
-/// Why bits are no list.
+/// Reason why bits are no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// The file ends.
@@ -94,7 +94,7 @@ impl<'a> Bits<'a> {
         self.taken - u64::from(self.held.div_ceil(8))
     }
 
-    /// Why the file could not be read.
+    /// Reason why the file could not be read.
     pub(super) fn take_failure(&mut self) -> Option<InputError> {
         self.failure.take()
     }

@@ -5,14 +5,14 @@ use crate::collect::count_fits;
 use crate::error::InputError;
 use crate::words::show;
 
-/// How the lists of a graph are coded.
+/// Coding of the lists of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Properties {
     /// Number of vertices.
     pub(super) nodes: u64,
     /// Number of edges.
     pub(super) arcs: u64,
-    /// How far back a list may refer.
+    /// Distance, in lists, that a list may refer back.
     pub(super) window: u32,
     /// Length of the shortest interval; 0 where there are none.
     pub(super) interval_min: u64,

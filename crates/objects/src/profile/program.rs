@@ -22,18 +22,19 @@ use object_store::aws::AwsCredential;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// How long the program may take: a user may have to confirm what it asks for.
+/// Time that the program may take: a user may have to confirm what it asks for.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// How often is looked whether it has ended.
+/// Interval at which it is looked whether the program has ended.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long before they expire keys are asked for again, but for half of the life that they had.
+/// Time before they expire at which keys are asked for again, or half of their life if that is
+/// less.
 const EARLY: Duration = Duration::from_mins(5);
-/// How long a failure is that of all who ask.
+/// Time for which a failure is that of all who ask.
 const FAILED: Duration = Duration::from_secs(5);
 /// Bytes of its output at most.
 const OUTPUT_BYTES_MAX: u64 = 64 << 10;
 
-/// Why a program hands out no keys.
+/// Reason why a program hands out no keys.
 #[derive(Clone, Copy, Debug, Error)]
 pub(crate) enum KeyError {
     #[error("the program that the profile names for keys (credential_process) cannot be run")]

@@ -100,7 +100,7 @@ impl fmt::Display for EdgeFormat {
     }
 }
 
-/// How an edge list is to be written. The default takes everything from the file's name.
+/// Format in which an edge list is written. The default takes everything from the file's name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EdgeFormatOptions {
     /// Format; `None` takes it from the extension.

@@ -66,7 +66,7 @@ fn write_all(
     properties.write_all(text.as_bytes()).map_err(|error| OutputError::write(job.name, error))
 }
 
-/// Which slots are vertices, a bit each; none where all are.
+/// Slots that are vertices, a bit each; none where all are.
 fn present(edges: &Edges<'_>, job: &Job<'_>) -> Result<Option<Vec<u64>>, OutputError> {
     if edges.all_present {
         return Ok(None);

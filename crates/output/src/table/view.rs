@@ -33,7 +33,7 @@ pub(super) enum Cells {
     /// Numbers of vertices, shown as their ids; below their number, or
     /// [`NO_VERTEX`](welter_model::table::NO_VERTEX).
     Vertices(Vec<u64>),
-    /// Which end of edges vertices are.
+    /// Ends of edges that vertices are.
     Sides(Vec<Option<Side>>),
 }
 

@@ -56,7 +56,7 @@ use crate::window::Places;
 use crate::work::Work;
 
 impl ComputationEngine {
-    /// Which ranges of a partition have active vertices.
+    /// Ranges of a partition that have active vertices.
     fn active(&self, partition: u32) -> u64 {
         self.begin.as_ref().map_or(0, |begin| begin.active_of(partition))
     }

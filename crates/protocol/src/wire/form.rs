@@ -1,5 +1,5 @@
-//! How values become bytes: whole numbers of a fixed width, least byte first; a length before what
-//! has one; a tag before what has variants.
+//! Bytes of values: whole numbers of a fixed width, least byte first; a length before what has one;
+//! a tag before what has variants.
 //!
 //! ```text
 //! take(put(v)) = v          take(b) = v  =>  put(v) = b          so each value has one form

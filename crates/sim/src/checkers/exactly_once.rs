@@ -6,7 +6,7 @@
 //!                                or all of the generation, where it is rewritten
 //! ```
 //!
-//! Which sources are active is what the programs said that made them, not what machines sent each
+//! The active sources are those that the programs that made them said, not what machines sent each
 //! other: a cell that was not asked for, though it has one, is missing here.
 //!
 //! Not checked: that what was streamed also reached an accumulator ([`super::mass`], and the

@@ -25,7 +25,7 @@ pub enum End {
     },
 }
 
-/// Which reasons the faults of a schedule explain.
+/// Reasons that the faults of a schedule explain.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "faults go together as they like")]
 pub struct Excuses {

@@ -26,7 +26,7 @@ use welter_protocol::random::Random;
 /// Bytes that say where a block is.
 pub(super) const PLACE_BYTES: u64 = 64;
 
-/// How fast a disk is. Nanoseconds.
+/// Speed of a disk. Nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speed {
     /// Of every request.
@@ -77,7 +77,7 @@ pub(super) struct Load {
     pub(super) bytes: u64,
     /// Whether it takes a place, and the bus.
     pub(super) is_transfer: bool,
-    /// How many times slower everything is.
+    /// Factor by which everything is slower.
     pub(super) times: u64,
 }
 

@@ -76,7 +76,7 @@ impl Storage {
     }
 }
 
-/// How a graph lies on storage: each has what the one before has, and something more.
+/// Layout of a graph on storage: each has what the one before has, and something more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layout {
     /// Pairs of ids, and updates with an id each (Chaos).
@@ -130,7 +130,7 @@ pub struct Setting {
     /// By how many powers of two the graph, and so the memory for vertex sets, is smaller than the
     /// one it stands for.
     pub shrink: u32,
-    /// How the graph lies on storage.
+    /// Layout of the graph on storage.
     pub layout: Layout,
     /// Whether updates are combined in the buffers of chunks.
     pub combines: bool,
@@ -191,13 +191,13 @@ impl Setting {
         self.edges * if self.algorithm.both { 2 } else { 1 }
     }
 
-    /// How edges lie over the vertices that have a number.
+    /// Spread of the edges over the vertices that have a number.
     fn spread(&self) -> Spread {
         if self.layout < Layout::Dense { self.spread } else { Spread::Dense(self.graph()) }
     }
 
-    /// How updates for a partition meet, where they are combined: ends of an R-MAT graph without
-    /// holes in its ids would need other shares.
+    /// Combining of the updates for a partition, where they are combined: ends of an R-MAT graph
+    /// without holes in its ids would need other shares.
     fn combining(&self, cut: &Partitioning) -> Option<Combining> {
         let width = cut.partitions.width() * self.grain;
         let low = match self.spread() {
@@ -224,7 +224,7 @@ impl Setting {
         (CHUNK_BYTES / (bytes * self.grain)).max(1)
     }
 
-    /// How it is cut: vertices without edges left out, where the layout does so.
+    /// Partitioning of the graph: vertices without edges left out, where the layout does so.
     fn cut(&self) -> Partitioning {
         let Self { algorithm, machines, grain, layout, shrink, parts, .. } = *self;
         let vertices = if layout < Layout::Dense {

@@ -143,7 +143,7 @@ impl Figure {
         found.unwrap_or_else(|| panic!("figure {} has no series {name}", self.number))
     }
 
-    /// How many of the paper's numbers ours are near, and which are not.
+    /// Number of the paper's numbers that ours are near, and those that they are not.
     pub fn verdict(&self) -> String {
         let all: usize = self.series.iter().map(|series| series.claims.len()).sum();
         if all == 0 {

@@ -1,5 +1,5 @@
-//! How many updates programs make on an R-MAT graph, iteration by iteration: what the tables of
-//! [`super::algorithms`] are taken from.
+//! Number of updates that programs make on an R-MAT graph, iteration by iteration: what the tables
+//! of [`super::algorithms`] are taken from.
 //!
 //! ```text
 //! updates(i) = 10^6 * |{ edges whose source is active and scatters in iteration i }| / |edges|

@@ -19,7 +19,7 @@
 /// half a buffer, it would do so for ever.
 const ROUNDS_MAX: u32 = 64;
 
-/// How updates for one partition meet.
+/// Combining of the updates for one partition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Combining {
     /// Share of all ends in the lower half of the ids, and so on in each half.

@@ -11,7 +11,7 @@
 use welter_protocol::partitions::Partitions;
 use welter_protocol::weights::{RANGES_MAX, Weights};
 
-/// How the ends of edges are spread over ids.
+/// Spread of the ends of edges over ids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spread {
     /// Evenly.

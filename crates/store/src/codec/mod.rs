@@ -1,4 +1,4 @@
-//! How the keys of a tile become bytes and keys again.
+//! Codecs, by which the keys of a tile become bytes and keys again.
 //!
 //! Packed keys are read as they lie. [`vbyte`] stores the differences of ascending keys in one to
 //! four bytes each, [`short`] three bytes of each key, and once for many keys what is above them,

@@ -22,7 +22,7 @@ pub(super) fn room(bytes: u64) -> u64 {
     (bytes / SLOT_BYTES).saturating_sub(1)
 }
 
-/// How many of the first `slots` slots a disk with room for `room` takes, of `rest` of it and of
+/// Number of the first `slots` slots that a disk with room for `room` takes, of `rest` of it and of
 /// those behind it.
 fn share(slots: u64, room: u64, rest: u64) -> u64 {
     (u128::from(slots) * u128::from(room) / u128::from(rest.max(1))) as u64
@@ -43,7 +43,7 @@ impl Rooms {
         Self(rooms.iter().map(with_rest).collect())
     }
 
-    /// How many of `slots` slots each of them has.
+    /// Number of `slots` slots that each of them has.
     fn shares(&self, slots: u64) -> Vec<u64> {
         let mut left = slots;
         let dealt = |(room, rest): &(u64, u64)| {

@@ -154,7 +154,7 @@ impl EdgeCache {
         }
     }
 
-    /// Why nothing is put into it any more, or into a file of it, if that is so.
+    /// Reason why nothing is put into it any more, or into a file of it, if that is so.
     pub fn trouble(&self) -> Option<String> {
         self.slots.trouble()
     }

@@ -1,4 +1,5 @@
-//! Which blocks of a graph are kept, and where: a matter of arithmetic, so that all runs agree.
+//! Blocks of a graph that are kept, and their slots: a matter of arithmetic, so that all runs
+//! agree.
 //!
 //! Where not all blocks have a slot, groups of neighbours are pinned at even distances: what comes
 //! from the disk and what comes from the network alternate, so that both are busy, and groups are

@@ -104,7 +104,7 @@ impl Label {
     }
 }
 
-/// How a slot was found.
+/// State in which a slot was found.
 pub(super) enum SlotState {
     Whole,
     Nothing,

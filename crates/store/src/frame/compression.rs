@@ -1,10 +1,10 @@
 //! Codecs that the bytes of a chunk may be compressed with.
 
-/// How the bytes of a chunk are compressed, whatever is in it.
+/// Compression of the bytes of a chunk, whatever is in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Compression {
-    /// Not at all: chunks are stored as they are in memory.
+    /// Chunks are stored as they are in memory.
     #[default]
     None = 0,
     /// Zstandard (RFC 8878), level 1.

@@ -1,6 +1,6 @@
 //! Frames: chunks under a general-purpose compression, as they lie on storage.
 //!
-//! How keys are encoded makes use of what edges are like; a general-purpose codec on top makes use
+//! The encoding of keys makes use of what edges are like; a general-purpose codec on top makes use
 //! of what is left, and costs time. So chunks are what memory holds and kernels read, and a frame
 //! is the bytes of one of them for a device that is slow: whatever is in the chunk, an update chunk
 //! too. A chunk that a codec does not make smaller is stored as it is, and the first bytes tell.

@@ -46,7 +46,7 @@ pub enum Fault {
     Kill,
 }
 
-/// Which call fails, and how. Shared by all who make calls.
+/// Call that fails, and its fault. Shared by all who make calls.
 #[derive(Debug)]
 pub struct Faults {
     only: Option<Call>,

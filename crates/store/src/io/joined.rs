@@ -38,7 +38,7 @@ pub(super) struct Joined<M> {
     run: Run<M>,
     /// Begin and end of these in their file.
     range: (u64, u64),
-    /// How large runs are, and how many are on their way. A thread does one at a time.
+    /// Size of runs, and number of those on their way. A thread does one at a time.
     most: RemoteRequests,
     /// `None` once the queue is dropped.
     runs: Option<Sender<Run<M>>>,

@@ -1,4 +1,4 @@
-//! How files are opened and requests are done.
+//! Options by which files are opened and requests are done.
 
 use std::sync::Arc;
 
@@ -23,14 +23,14 @@ pub enum IoMode {
     Blocking,
 }
 
-/// How files are opened and requests are done.
+/// Options by which files are opened and requests are done.
 #[derive(Clone, Debug)]
 pub struct IoOptions {
     /// Mode in which requests are done.
     pub mode: IoMode,
     /// Past the page cache, where the file system can and the requests do not say otherwise.
     pub direct: bool,
-    /// How large requests are, and how many are in flight.
+    /// Size of requests, and number of those in flight.
     pub requests: Requests,
     /// Whether scratch files are memory, whatever directories are named: for columns that code
     /// which reads and writes files shall find there.

@@ -13,7 +13,7 @@ pub struct Place {
     pub file: u16,
     /// Where they begin; a multiple of [`ALIGN`].
     pub offset: u64,
-    /// How many, as asked for. Requests move this rounded up to a multiple of [`ALIGN`].
+    /// Bytes that were asked for. Requests move this rounded up to a multiple of [`ALIGN`].
     pub bytes: u32,
 }
 

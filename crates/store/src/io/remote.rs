@@ -159,7 +159,7 @@ pub(super) struct Scattered<'a> {
 }
 
 impl<'a> Scattered<'a> {
-    /// Also says the range.
+    /// A read of these places, with its range.
     pub(super) fn new(places: Vec<(Place, &'a mut [u8])>) -> (Self, Range<u64>) {
         let end = |place: &Place| place.offset + u64::from(place.bytes);
         let from = places.first().map_or(0, |(place, _)| place.offset);

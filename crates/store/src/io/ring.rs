@@ -20,9 +20,9 @@ use crate::StoreError;
 /// Longest single call, as for `read` and `write`.
 const CALL_BYTES_MAX: usize = 1 << 30;
 
-/// How often the kernel is reminded, a second after the other, before it is given up. On Linux 6.18
-/// writes were never answered, in several rings at the same time: calls that the kernel does by
-/// threads waited, and there was no such thread. One more call makes it start one.
+/// Number of times that the kernel is reminded, a second after the other, before it is given up. On
+/// Linux 6.18 writes were never answered, in several rings at the same time: calls that the kernel
+/// does by threads waited, and there was no such thread. One more call makes it start one.
 const REMINDERS: u32 = 300;
 /// Number that tells the answer to a reminder.
 const REMINDER: u64 = u64::MAX;

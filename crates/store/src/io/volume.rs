@@ -31,7 +31,7 @@ use crate::StoreError;
 #[derive(Debug)]
 pub struct Volume {
     files: Vec<Stripe>,
-    /// Which file gets the next bytes.
+    /// File that gets the next bytes.
     turn: AtomicUsize,
     writable: bool,
     poisoned: AtomicBool,
@@ -182,7 +182,7 @@ impl Volume {
         self.files.iter().all(|stripe| stripe.direct)
     }
 
-    /// How large requests for its places are.
+    /// Size and number of requests for its places.
     pub(super) fn requests(&self) -> Requests {
         self.requests
     }

@@ -71,7 +71,7 @@ pub struct RequestLimit {
     pub up_to_bytes: u32,
 }
 
-/// How much is moved, and how.
+/// Bytes that are moved, and the options of it.
 #[derive(Clone, Debug)]
 pub struct ProbeOptions {
     /// Bytes that may lie on the devices at a time; sizes above that are not tried. Where nothing

@@ -12,7 +12,7 @@ use super::sweep::sweep;
 use crate::StoreError;
 use crate::io::{ALIGN, IoOptions, Memory, Pages, Place, Queue, Requests, Volume};
 
-/// How what is read later is written: fast everywhere.
+/// Bytes of a request by which what is read later is written: fast everywhere.
 const FILL_BYTES: u64 = 16 << 20;
 /// Bytes on the devices where nothing is said, and as much is free.
 const BYTES: u64 = 512 << 20;

@@ -1,4 +1,4 @@
-//! How fast storage is read and written in sequence, by size of the requests.
+//! Rates at which storage is read and written in sequence, by size of the requests.
 //!
 //! Every device has its own best size: 64 KiB on one, 16 MiB on another, and often another one for
 //! reading than for writing. [`Probe::measure`] tries them on scratch files of the directories in

@@ -18,7 +18,7 @@ pub(crate) const LENGTH: u64 = 1 << 40;
 pub(crate) struct Known {
     /// Ranges of bytes.
     pub(crate) asked: Mutex<Vec<(PathBuf, Range<u64>)>>,
-    /// How often a length was asked for.
+    /// Number of times that a length was asked for.
     pub(crate) lengths: AtomicU64,
     /// Whether each read fails.
     pub(crate) is_broken: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Known {
     pub(crate) begun: Condvar,
 }
 
-/// How long a gate is waited at, and what may come behind it.
+/// Time that a gate is waited at, and what may come behind it.
 const PATIENCE: Duration = Duration::from_secs(20);
 const BEHIND: Duration = Duration::from_millis(30);
 

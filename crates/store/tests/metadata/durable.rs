@@ -163,7 +163,7 @@ fn what_has_the_name_stays() {
 
 /// Set in the process that is killed: the folder that it writes to.
 const FOLDER: &str = "WELTER_TEST_KILLED_IN";
-/// And in which call.
+/// Variable that says in which call.
 const NTH: &str = "WELTER_TEST_KILLED_AT";
 
 /// Work of the process that is killed.

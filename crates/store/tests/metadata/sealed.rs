@@ -19,7 +19,7 @@ fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
     unseal(path, KIND, 1 << 30, None).map(|(_, payload)| payload)
 }
 
-/// That reading fails as damage that names the file.
+/// Asserts that reading fails as damage that names the file.
 fn assert_damaged(path: &Path, what: &str) {
     let error = read(path).map(drop).expect_err(what);
     assert_eq!(error.kind(), FailureKind::Damaged, "{what}: {error}");

@@ -23,7 +23,7 @@ use super::time;
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 /// The region that the store says it is in.
 pub(super) const REGION: &str = "nowhere-1";
-/// How far clocks may be apart.
+/// Time that clocks may be apart.
 const SKEW: Duration = Duration::from_mins(15);
 
 /// A key that may sign.
@@ -33,7 +33,7 @@ pub(super) struct Key<'a> {
     pub(super) region: &'a str,
 }
 
-/// Why a request is refused: a status, and the word of S3 for it.
+/// Reason why a request is refused: a status, and the word of S3 for it.
 pub(super) type Refusal = (u16, &'static str);
 
 /// Words of an `Authorization` header.

@@ -29,7 +29,7 @@ use crate::interpreter::Answer;
 /// Memory that a graph which stays in its input has beside what is planned for that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// More than it needs.
+    /// Memory beyond what it needs.
     All,
     /// As much as this number of edges takes when they are kept.
     Edges(u64),

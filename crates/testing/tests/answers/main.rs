@@ -15,7 +15,7 @@ use welter_model::table::ColumnData;
 use welter_testing::executors::{Executor, Memory, executors};
 use welter_testing::graph::Graph;
 
-/// How the answers read the raw rows of a file: one arc of each, no loops.
+/// Reading of the raw rows of a file by the answers: one arc of each, no loops.
 fn simple(undirected: bool) -> Reading {
     let duplicates = Duplicates::Minimum;
     Reading { undirected, drop_self_loops: true, duplicates, ..Reading::default() }

@@ -49,7 +49,7 @@ fn judge<S: Checkpointable<Value: Pod>>(
 ) -> u64 {
     let (values, passes) = first.pass_resumable(graph, PLAIN, program, None).unwrap();
     let expected = bits((values, passes));
-    // How many passes there are may differ by the threads' luck.
+    // The number of passes may differ by the threads' luck.
     for checkpoints in (0..passes).step_by((passes as usize / 4).max(1)) {
         let folder = Folder::new();
         // The directory, the first manifest, and two files for each checkpoint.

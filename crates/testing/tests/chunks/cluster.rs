@@ -21,7 +21,7 @@ use welter_testing::graph::Graph;
 /// Name of chunks that were not touched.
 pub(crate) const WRITTEN: &str = "what was written";
 
-/// How a graph is cut, and what becomes of updates.
+/// Cut of a graph, and what becomes of updates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GraphCut {
     pub(crate) form: Form,

@@ -126,7 +126,7 @@ fn judge_all(graph: &Graph, source: u64) {
         let Executor::Memory(memory) = executor else { continue };
         let (found, _) = memory.pass_as(&folded.graph, Some(&ids), PLAIN, &Wcc);
         assert_eq!(folded.columns(&found), expected, "{memory:?}");
-        // How many edges were looked at by the time depends on the engine.
+        // The number of edges that were looked at by the time depends on the engine.
         let paths = Sssp::<f64>::new(vec![number], f64::INFINITY);
         let whole = Sssp::<f64>::new(vec![source], f64::INFINITY);
         let expected = columns(&interpret(&read_as(graph, PLAIN), &whole).values);

@@ -27,7 +27,7 @@ const PAIRED: [(Dangling, reference::Dangling); 4] = [
     (Dangling::Papers, reference::Dangling::Papers),
 ];
 
-/// How the answers of the shared data read the raw rows of a file.
+/// Reading of the raw rows of a file by the answers of the shared data.
 fn simple(undirected: bool) -> Reading {
     let duplicates = Duplicates::Minimum;
     Reading { undirected, drop_self_loops: true, duplicates, ..Reading::default() }

@@ -282,8 +282,8 @@ impl Program for Flicker {
     }
 }
 
-/// How many edges come in from vertices of each class (number modulo 24), and the largest weight of
-/// each: an accumulator of 200 bytes, wider than a cache line.
+/// Number of edges that come in from vertices of each class (number modulo 24), and the largest
+/// weight of each: an accumulator of 200 bytes, wider than a cache line.
 pub(crate) struct Classes;
 
 /// Counts and largest weights by class.

@@ -26,7 +26,7 @@ fn reached(graph: &Graph) -> Vec<Vec<u64>> {
     (0..into.len()).map(|vertex| rings(&into, vertex)).collect()
 }
 
-/// How many vertices lie at each distance from one.
+/// Number of vertices at each distance from one.
 fn rings(rows: &[Vec<usize>], start: usize) -> Vec<u64> {
     let mut rings = vec![1];
     let mut depths = vec![usize::MAX; rows.len()];

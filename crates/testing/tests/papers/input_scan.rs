@@ -308,8 +308,8 @@ fn an_input_is_read_once_less_where_the_first_edges_were_noted() {
     assert_eq!((other, noted), (unknown, unknown - 1));
 }
 
-/// How often the input is read until a search from slot 0, with room for these passes and for
-/// nothing else, is refused.
+/// Number of times that the input is read until a search from slot 0, with room for these passes
+/// and for nothing else, is refused.
 fn read_until_refused(slots: u32, pairs: Vec<[u32; 2]>) -> u64 {
     let reading = Reading { undirected: true, ..Reading::default() };
     let input_scan = InputScanCost { always: true, ..InputScanCost::of_stream::<Levels>() };

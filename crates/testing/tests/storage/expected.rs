@@ -5,7 +5,7 @@ use welter_store::io::VolumeStats;
 
 use super::*;
 
-/// How far off a plan may be, either way: how well edges compress is not known to it.
+/// Factor by which a plan may be off, either way: the compression of edges is not known to it.
 const OFF: f64 = 1.5;
 
 /// Bytes of an iteration: those of `iterations` beyond those of fewer.

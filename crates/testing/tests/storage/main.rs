@@ -225,7 +225,7 @@ impl Setup {
     }
 }
 
-/// How a program wants its edges.
+/// Reading of the edges for a program.
 fn reading(layout: Layout) -> Reading {
     if !layout.intersects() {
         return Reading::default();

@@ -1,5 +1,5 @@
-//! How much of a link lanes and route `send` use: two processes in network namespaces of their own,
-//! with a cable between them that `tc` holds to a rate (root; the experiment `blitzg`).
+//! Share of a link that lanes and route `send` use: two processes in network namespaces of their
+//! own, with a cable between them that `tc` holds to a rate (root; the experiment `blitzg`).
 //!
 //! ```text
 //! namespace a: 10.99.0.1 ── veth, tbf of the rate, each way ── 10.99.0.2 :namespace b

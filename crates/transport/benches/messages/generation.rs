@@ -1,5 +1,6 @@
-//! How many messages a core makes a second (Figure 7): the apply and scatter stages of PageRank on
-//! a random graph, into rings of several machines and sub-ranges, from which no thread sends.
+//! Number of messages that a core makes a second (Figure 7): the apply and scatter stages of
+//! PageRank on a random graph, into rings of several machines and sub-ranges, from which no thread
+//! sends.
 
 use welter_transport::{Bucket, Destination, LaneError, Layout, RingGroup, TxLane};
 

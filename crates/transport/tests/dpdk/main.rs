@@ -153,7 +153,7 @@ fn endpoints(
     lanes.into_iter().zip(0..count).map(endpoint).collect()
 }
 
-/// Both processes have opened the device.
+/// Waits until both processes have opened the device.
 fn wait_for_link(lanes: &[Dpdk]) {
     let until = Instant::now() + Duration::from_secs(20);
     while !lanes[0].is_up() {

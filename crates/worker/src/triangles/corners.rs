@@ -21,7 +21,7 @@ pub(crate) struct CornerCounts {
     pub(crate) highest: Vec<u64>,
 }
 
-/// How often an entry counts.
+/// Number of times that an entry counts.
 fn ways(entry: u32, is_directed: bool) -> u64 {
     1 + u64::from(entry & u32::from(is_directed))
 }

@@ -15,7 +15,7 @@ use crate::footprints::edges::TILE_EDGES_MAX;
 use crate::kernels::radix;
 use crate::kernels::record::{Record, Weighted};
 
-/// How edges are cut into tiles, and how these are written.
+/// Form of tiles and of their bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
     /// Encoding of the keys.

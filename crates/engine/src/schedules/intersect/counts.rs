@@ -24,7 +24,8 @@ impl CornerSink for &Counts {
 /// Counts of 64 bits.
 pub(super) struct Counts {
     low: Buffer<AtomicU32>,
-    /// How many times 2^32 there are more, of those that have any: each took as many triangles.
+    /// Multiples of 2^32 beyond the low halves, of those that have any: each took as many
+    /// triangles.
     high: Mutex<BTreeMap<usize, u64>>,
 }
 

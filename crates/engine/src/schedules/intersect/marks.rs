@@ -16,16 +16,16 @@ const LOW_BITS: u32 = 17;
 pub(super) struct Marks {
     /// Whether edges both ways count twice.
     directed: bool,
-    /// Which ranks the row may have, by their low bits. Most of what it meets is ruled out by this,
+    /// Ranks that the row may have, by their low bits. Most of what it meets is ruled out by this,
     /// where a look at `set` would come from the second-level cache.
     low: Box<[u64; 1 << (LOW_BITS - 6)]>,
-    /// Which ranks the row has.
+    /// Ranks that the row has.
     set: Buffer<u64>,
-    /// Which of them are joined both ways.
+    /// Ranks of the row that are joined both ways.
     both: Buffer<u64>,
     /// Of each 64 ranks of which the row has some, which of these it is.
     places: Buffer<u32>,
-    /// How often each of the ranks closed a triangle, 64 for each place.
+    /// Number of triangles that each of the ranks closed, 64 for each place.
     hits: Vec<u32>,
     /// The row itself where it was packed.
     unpacked: Vec<u32>,

@@ -9,7 +9,7 @@ use crate::kernels::shape::StreamShape;
 /// Edges of a vertex that are shown first where only a few are, on average.
 const FEW_EDGES: f64 = 2.25;
 
-/// Which chunks of a stripe are shown.
+/// Chunks of a stripe that are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Share {
     /// Edges of the first few sources.
@@ -84,7 +84,7 @@ impl<'g> Order<'g> {
         })
     }
 
-    /// How the edges of a tile are looked at.
+    /// Order in which the edges of a tile are looked at.
     pub(super) fn visit_order(&self, shape: &StreamShape) -> VisitOrder {
         match self.way {
             SweepOrder::Turned | SweepOrder::First if shape.unequal => VisitOrder::Unequal,

@@ -39,7 +39,7 @@ pub(super) enum Newer {
     Contracted(Contracted),
 }
 
-/// Which ways of writing what is left a pass tries.
+/// Ways of writing what is left that a pass tries.
 #[derive(Clone, Copy)]
 pub(super) struct Writes {
     pub(super) edges: bool,

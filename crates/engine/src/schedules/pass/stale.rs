@@ -1,4 +1,4 @@
-//! Which chunks and tiles a pass can leave out, because no edge in them can be a candidate.
+//! Chunks and tiles that a pass can leave out, because no edge in them can be a candidate.
 //!
 //! Passes are numbered. Of each chunk it is known in which pass it was shown last, and of each
 //! block of vertices in which pass one of them changed last. What was shown in a pass has learnt

@@ -45,6 +45,6 @@ pub(super) struct Pass<'p, 'a> {
     pub(super) next: Side<'a>,
     pub(super) stored: Option<&'p Stored>,
     pub(super) is_fresh: bool,
-    /// Which blocks of sources will have an active one.
+    /// Blocks of sources that will have an active one.
     pub(super) active: Mutex<Masks>,
 }

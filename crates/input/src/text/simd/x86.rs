@@ -325,7 +325,7 @@ pub(super) fn convert(
     ReadCounts { rows: read, bytes: places[2 * read].wrapping_add(1 + extra) as usize }
 }
 
-/// How many of four rows, from the first on, have two lengths of 1 to 8.
+/// Number of four rows, from the first on, that have two lengths of 1 to 8.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn lengths_fit(lengths: __m256i) -> usize {

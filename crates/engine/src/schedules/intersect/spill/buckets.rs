@@ -21,7 +21,7 @@ use crate::kernels::update_chunk::{UpdateKey, UpdateKind};
 /// Number of kinds; of plain updates there are none here.
 const KINDS: usize = UpdateKind::ALL.len();
 
-/// How much of each kind was written and read.
+/// Records of each kind that were written and read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RecordAudit {
     produced: [u64; KINDS],
@@ -91,7 +91,7 @@ impl Waiting {
         std::mem::take(&mut self.kinds[kind as usize][place])
     }
 
-    /// How many entries, rows or counts wait at a place.
+    /// Number of entries, rows or counts that wait at a place.
     pub(super) fn updates(&self, kind: UpdateKind, place: usize) -> u64 {
         self.at(kind, place).iter().map(|chunk| chunk.updates).sum()
     }
@@ -107,7 +107,7 @@ struct Open<A> {
 /// A worker's open buckets of one kind.
 pub(super) struct RowBuckets<A> {
     kind: UpdateKind,
-    /// Which of the places that are written again and again this is for.
+    /// Window of the places that are written again and again that this is for.
     pub(super) window: u32,
     /// Records of a bucket.
     room: usize,

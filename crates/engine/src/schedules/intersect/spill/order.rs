@@ -150,7 +150,7 @@ impl Bins {
         Self { starts, begins, shift }
     }
 
-    /// How many there are: one at least.
+    /// Number of bins: one at least.
     pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
     }
