@@ -154,11 +154,13 @@ impl Activity {
 
     /// Numbers of the activity in a line.
     pub(crate) fn line(&self) -> String {
-        self.numbers().iter().fold(String::new(), |mut line, number| {
+        let line = self.numbers().iter().fold(String::new(), |mut line, number| {
             // Writing to a string cannot fail.
             let _ = write!(line, "{}{number}", if line.is_empty() { "" } else { " " });
             line
-        })
+        });
+        debug_assert_eq!(Self::of_line(&line), Some(*self), "a line is one that is read");
+        line
     }
 
     /// The activity of a line, if it is one.

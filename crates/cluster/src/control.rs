@@ -72,7 +72,10 @@ pub(crate) enum Word {
 /// Writes a word.
 pub(crate) fn write(to: &mut impl Write, word: &Word) -> io::Result<()> {
     let mut put = |line: String, bytes: &[u8]| {
-        writeln!(to, "{line} {}", bytes.len())?;
+        let line = format!("{line} {}\n", bytes.len());
+        let is_line = line.find('\n') == Some(line.len() - 1);
+        debug_assert!(is_line && line.len() as u64 <= LINE_BYTES_MAX, "a host can read the line");
+        to.write_all(line.as_bytes())?;
         to.write_all(bytes)?;
         to.flush()
     };
@@ -88,6 +91,7 @@ pub(crate) fn write(to: &mut impl Write, word: &Word) -> io::Result<()> {
         Word::Report(Report::Finished(manifest)) => put("finished".to_owned(), &manifest.encode()),
         Word::Report(Report::Ended(None)) => put("died".to_owned(), &[]),
         Word::Report(Report::Ended(Some(Failure { why, rank, what }))) => {
+            debug_assert!(EXITS.contains(why), "a host knows each reason");
             put(format!("ended {why:?} {rank}"), what.as_bytes())
         }
         Word::Part { partition, chunk, payload } => {

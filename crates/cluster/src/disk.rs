@@ -128,6 +128,7 @@ impl Disk {
         }
         let left = AtomicUsize::new(shares.len());
         let shared = Arc::new(SharedSync { token, left, failed: AtomicBool::new(false) });
+        assert_eq!(shares.len(), SHARDS, "each block has a shard");
         for (shard, names) in shares.into_iter().enumerate() {
             self.put(shard, Request::Sync { names, shared: shared.clone() });
         }
@@ -215,7 +216,9 @@ impl Shard {
             self.0.is_poisoned.store(true, Ordering::Release);
             shared.failed.store(true, Ordering::Release);
         }
-        if shared.left.fetch_sub(1, Ordering::AcqRel) > 1 {
+        let left = shared.left.fetch_sub(1, Ordering::AcqRel);
+        assert!(left > 0, "a shard does its share of a sync once");
+        if left > 1 {
             return None;
         }
         if shared.failed.load(Ordering::Acquire) {

@@ -157,13 +157,15 @@ pub type Verdict = Option<(FailureKind, String)>;
 
 /// A verdict as words of a line.
 pub(crate) fn verdict_line(verdict: &Verdict) -> String {
-    match verdict {
+    let line = match verdict {
         None => "done".to_owned(),
         Some((kind, what)) => {
             let what: String = what.chars().take(400).collect();
             format!("{kind:?} {}", what.replace(['\n', '\r'], " "))
         }
-    }
+    };
+    debug_assert!(verdict_of(&line).is_some(), "a verdict is one that is read");
+    line
 }
 
 /// The verdict of such words.

@@ -94,6 +94,7 @@ fn class_of(key: u64, classes: usize) -> usize {
 
 /// Merges edges with equal keys, which lie side by side.
 fn merge(edges: &mut Vec<(u64, f64)>, duplicates: Duplicates) {
+    debug_assert!(edges.is_sorted_by_key(|(key, _)| *key), "equal keys lie side by side");
     edges.dedup_by(|(key, later), (earlier_key, earlier)| {
         let is_parallel = key == earlier_key;
         if is_parallel {
@@ -105,6 +106,10 @@ fn merge(edges: &mut Vec<(u64, f64)>, duplicates: Duplicates) {
         }
         is_parallel
     });
+    debug_assert!(
+        edges.is_sorted_by(|(key, _), (next, _)| key < next),
+        "one edge of a key is left"
+    );
 }
 
 impl EdgeStream for Merged {

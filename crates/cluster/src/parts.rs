@@ -156,6 +156,7 @@ fn write(
     // Parts of a run that went back before they had names.
     busy(say, || writer.clear())?;
     let own = machine.places(manifest);
+    debug_assert!(own.is_sorted(), "a place is found by a search");
     let mut offset_bytes = 0;
     for (number, part) in in_order(manifest).iter().enumerate() {
         if own.binary_search(&(part.partition, part.chunk)).is_ok() {

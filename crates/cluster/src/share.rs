@@ -43,6 +43,7 @@ pub struct Share {
 
 /// Share of `all` that falls to one of `machines` machines.
 fn range(all: u64, rank: Rank, machines: usize) -> Range<u64> {
+    assert!(rank < machines, "a rank is below the number of machines");
     let first = |rank: usize| (u128::from(all) * rank as u128 / machines as u128) as u64;
     first(rank)..first(rank + 1)
 }
@@ -189,6 +190,7 @@ impl Input for Share {
     fn piece(&mut self, edges_max: usize) -> Result<(&[InputEdge], bool), EngineError> {
         self.fill(edges_max)?;
         let start = self.at;
+        debug_assert!(start <= self.edges.len(), "edges are handed out once");
         self.at = self.edges.len().min(start + edges_max);
         let is_last = self.at == self.edges.len() && self.is_read();
         Ok((&self.edges[start..self.at], is_last))

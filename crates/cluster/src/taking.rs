@@ -42,6 +42,8 @@ pub struct Written<'h> {
 impl Written<'_> {
     /// Rows of each chunk, in the order of their vertices.
     pub fn rows(&self) -> Vec<u64> {
+        let is_written = |part| self.wrote.contains_key(&place(part));
+        debug_assert!(self.chunks.iter().all(is_written), "a result has the rows of all chunks");
         let rows = |part| self.wrote.get(&place(part)).map_or(0, |(rows, _)| *rows);
         self.chunks.iter().map(rows).collect()
     }
@@ -178,5 +180,9 @@ fn all(
 pub(crate) fn in_order(manifest: &Manifest) -> Vec<CheckpointShard> {
     let mut parts = manifest.parts.clone();
     parts.sort_unstable();
+    debug_assert!(
+        parts.is_sorted_by(|one, next| place(one) < place(next)),
+        "a place in the result has one chunk"
+    );
     parts
 }

@@ -55,7 +55,11 @@ impl<'w, S> Turn<'_, 'w, S> {
     /// Waits for the turn of this block and writes what was made of it so far.
     pub(crate) fn hand_on(&self, state: &mut S) -> Result<(), OutputError> {
         let mut inner = self.wait();
-        if inner.stopped { Err(OutputError::Cancelled) } else { (inner.write)(state) }
+        if inner.stopped {
+            return Err(OutputError::Cancelled);
+        }
+        assert_eq!(inner.turn, self.index, "a block is written in its turn");
+        (inner.write)(state)
     }
 
     fn wait(&self) -> MutexGuard<'_, Inner<'w, S>> {
@@ -69,6 +73,7 @@ impl<'w, S> Turn<'_, 'w, S> {
         if inner.stopped {
             return;
         }
+        assert_eq!(inner.turn, self.index, "a block ends in its turn");
         inner.turn += 1;
         if let Err(error) = result {
             inner.stopped = true;
@@ -131,6 +136,7 @@ pub(crate) fn run<S>(
         work();
     });
     let inner = queue.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+    assert!(inner.stopped || inner.turn == count, "each block is written");
     inner.error.map_or(Ok(()), Err)
 }
 

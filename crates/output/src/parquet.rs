@@ -48,6 +48,7 @@ pub(crate) fn write_parquet(
         SerializedFileWriter::new(sink, columns, Arc::clone(&properties)).map_err(failed)?;
     let leaves = writer.schema_descr().columns().to_vec();
     let encode = |batch: &RecordBatch| -> Result<Vec<Chunk>, ParquetError> {
+        debug_assert_eq!(leaves.len(), batch.num_columns(), "a batch has the columns of the file");
         let columns = leaves.iter().zip(batch.columns());
         columns.map(|(leaf, array)| encoded(leaf, array, &properties)).collect()
     };
@@ -137,6 +138,7 @@ fn encoded(
     let mut bytes = TrackedWrite::new(Vec::new());
     let pages = Box::new(SerializedPageWriter::new(&mut bytes));
     let mut writer = get_column_writer(Arc::clone(leaf), Arc::clone(properties), pages);
+    debug_assert!(leaf.max_def_level() > 0 || array.null_count() == 0, "it has no nulls");
     let levels: Option<Vec<i16>> = (leaf.max_def_level() > 0)
         .then(|| (0..array.len()).map(|row| i16::from(array.is_valid(row))).collect());
     write(&mut writer, array, levels.as_deref())?;

@@ -246,7 +246,12 @@ impl Disk {
             Request::Persist { token, manifest } => {
                 let ok = !self.fails(now) && !self.sync_fails();
                 if ok {
-                    self.manifests.insert(manifest.age(), manifest.encode());
+                    let bytes = manifest.encode();
+                    debug_assert!(
+                        Manifest::decode(&bytes).is_some_and(|read| read == *manifest),
+                        "a manifest that is written is one that is read"
+                    );
+                    self.manifests.insert(manifest.age(), bytes);
                 }
                 (token, ok)
             }

@@ -220,6 +220,7 @@ impl Network {
             leaves + delay + late
         };
         let first = comes();
+        debug_assert!(first >= now, "a message comes after it was sent");
         let second = (twice > 0).then(&mut comes);
         let last = place(place(&mut self.last, way[0]), way[1]);
         if first < *last {
@@ -250,6 +251,7 @@ impl Network {
         let lost = queue.saturating_sub(port_bytes).min(bytes as u64) as usize;
         *into = passes.max(*into) + (bytes - lost) as Time * byte_thousandths / 1000;
         let at = *into;
+        debug_assert!(at >= passes && passes >= now, "a message arrives after it has come");
         if lost > 0 {
             self.fault_counts.count(Kind::Dropped);
         }

@@ -227,6 +227,7 @@ impl SizedWorker {
         let size = self.profile.updates;
         let filled = |(partition, updates): (u32, u64)| {
             let records = self.combining.map_or(updates, |combining| combining.records(updates));
+            assert!(records <= updates, "a record stands for one update at least");
             let combined = (updates - records) as u32;
             let payload = size.chunk(records);
             Filled { combined, payload, ..filled(partition, None, updates, size) }

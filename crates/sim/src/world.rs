@@ -234,17 +234,21 @@ impl<'a> World<'a> {
             self.happenings.push(None);
             self.happenings.len() - 1
         });
-        self.happenings[slot] = Some(happening);
+        let before = self.happenings[slot].replace(happening);
+        assert!(before.is_none(), "a free slot has no happening");
         self.put += 1;
         self.queue.push(Reverse((at.max(self.now), self.put, slot)));
     }
 
     fn go_on(&mut self, until: Time) -> End {
         while let Some(Reverse((at, _, slot))) = self.queue.pop() {
+            assert!(at >= self.now, "time does not run back");
             self.now = at;
             self.events += 1;
             self.free.push(slot);
-            if let Some(happening) = self.happenings[slot].take() {
+            let happening = self.happenings[slot].take();
+            assert!(happening.is_some(), "a slot of the queue has a happening");
+            if let Some(happening) = happening {
                 self.happen(happening);
             }
             let all =

@@ -143,6 +143,10 @@ impl Folder {
             }
         }
         blocks.sort_by_key(|block| block.name);
+        debug_assert!(
+            blocks.is_sorted_by(|one, next| one.name < next.name),
+            "a name is that of one block"
+        );
         let mut manifests = Vec::new();
         for path in self.files("manifests")? {
             let bytes = fs::read(&path).map_err(|source| failed("read it", &path, source))?;
@@ -198,6 +202,7 @@ impl Folder {
         let head = self.header_of(&file, &path)?;
         let bytes = block::header(&head).ok_or(Damage::Torn)?.bytes as usize;
         let mut buffer = self.pool.buffer(bytes);
+        debug_assert_eq!(buffer.room().len(), pages(bytes), "a buffer has room for whole pages");
         read_exact(&file, &path, 0, buffer.room(), self.faults.as_ref())?;
         Ok(block::open(&head, buffer, name)?)
     }
@@ -214,6 +219,8 @@ impl Folder {
             .and_then(|()| File::create(&part))
             .map_err(|source| StoreError::Create { file: part.clone(), source })?;
         let pages = payload.room();
+        let is_whole = pages.len() == self::pages(payload.len());
+        debug_assert!(is_whole, "a header lies behind whole pages");
         let written = write_all(&file, &part, 0, pages, faults)
             .and_then(|()| write_all(&file, &part, pages.len() as u64, &block::seal(block), faults))
             .and_then(|()| {
@@ -281,8 +288,12 @@ impl Folder {
     /// # Errors
     /// When it cannot be kept.
     pub fn persist(&self, manifest: &Manifest) -> Result<(), StoreError> {
-        let path = self.manifest(manifest.age());
-        durable::replace(&path, &manifest.encode(), self.faults.as_ref())?;
+        let (path, bytes) = (self.manifest(manifest.age()), manifest.encode());
+        debug_assert!(
+            Manifest::decode(&bytes).is_some_and(|read| read == *manifest),
+            "a manifest that is written is one that is read"
+        );
+        durable::replace(&path, &bytes, self.faults.as_ref())?;
         self.copies.as_ref().map_or(Ok(()), |copies| copies.commit(manifest))
     }
 

@@ -55,6 +55,7 @@ pub(crate) fn read(
         return Ok(None);
     }
     let length = wire::head_bytes(&head)?;
+    debug_assert!(length >= HEAD_BYTES, "a head counts its own bytes");
     let mut bytes = head.to_vec();
     // Grows with what comes, whatever the head says.
     stream.by_ref().take((length - HEAD_BYTES) as u64).read_to_end(&mut bytes)?;
@@ -68,7 +69,10 @@ pub(crate) fn read(
     }
     let mut payload = pool.buffer(payload_bytes);
     stream.read_exact(&mut payload)?;
-    Ok(Some(opening.open(payload, limits.machines)?))
+    let envelope = opening.open(payload, limits.machines)?;
+    let rank = envelope.from.max(envelope.to);
+    debug_assert!(rank < limits.machines, "ranks are places in tables");
+    Ok(Some(envelope))
 }
 
 /// Reads a head. False where the stream has ended before it.
@@ -88,6 +92,7 @@ fn begins(stream: &mut impl Read, head: &mut [u8]) -> io::Result<bool> {
 /// Writes an envelope as a frame. How many bytes it has.
 pub(crate) fn write(stream: &mut impl Write, envelope: &Envelope) -> io::Result<u64> {
     let frame = wire::seal(envelope);
+    debug_assert!(frame.head.len() >= HEAD_BYTES, "a frame begins with a head");
     let mut pieces = frame.parts().map(IoSlice::new);
     let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
     let mut left = &mut pieces[..];

@@ -8,7 +8,7 @@
 //! protocol's channel sends it again, or a new epoch makes it worthless.
 //!
 //! **Invariant:** who sends never waits, and no more than a number of bytes wait for a peer,
-//! whether it is there or not. Checked in `Outgoing::send`. Tested by
+//! whether it is there or not. Checked and asserted in `Outgoing::send`. Tested by
 //! `what_has_no_room_is_dropped_and_counted`.
 
 use std::collections::VecDeque;
@@ -98,6 +98,8 @@ impl Outgoing {
         }
         state.bytes += bytes;
         state.waiting.push_back(envelope);
+        let is_bounded = state.bytes <= state.bytes_max || state.waiting.len() == 1;
+        debug_assert!(is_bounded, "no more waits than there is room for");
         self.shared.changed.notify_all();
     }
 
@@ -204,6 +206,8 @@ impl Shared {
         }
         let envelope = state.waiting.pop_front()?;
         state.bytes -= bytes(&envelope.message);
+        let are_counted = state.waiting.is_empty() == (state.bytes == 0);
+        debug_assert!(are_counted, "bytes of a queue are those of its messages");
         state.is_busy = true;
         Some(envelope)
     }

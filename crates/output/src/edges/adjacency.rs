@@ -188,6 +188,7 @@ pub(super) fn write_metis(
         );
         return Err(OutputError::unfit(job.name, what));
     }
+    debug_assert!(lists.targets.len().is_multiple_of(2), "each edge is two arcs");
     let format = if edges.weighted { " 001" } else { "" };
     let header = format!("{} {}{format}\n", lists.slots(), lists.targets.len() / 2);
     lists.write(sink, compression, &header, job, |slot, line| {

@@ -72,6 +72,7 @@ impl<'a> Rows<'a> {
     }
 
     fn batch(&self, rows: Columns) -> Result<RecordBatch, ArrowError> {
+        debug_assert_eq!(rows.sources.len(), rows.targets.len(), "an edge has both ends");
         let mut columns = vec![self.ids(rows.sources), self.ids(rows.targets)];
         if self.edges.weighted {
             columns.push(Arc::new(Float64Array::from(rows.weights)));
@@ -92,6 +93,7 @@ impl Columns {
     /// Takes edges from a batch, beginning at `start`, until there are [`BATCH_ROWS`]; returns
     /// where it stopped.
     fn take(&mut self, batch: &Batch<'_>, start: usize) -> usize {
+        debug_assert!(self.sources.len() < BATCH_ROWS, "a full batch is handed on");
         let end = batch.pairs.len().min(start + BATCH_ROWS - self.sources.len());
         let pairs = &batch.pairs[start..end];
         self.sources.extend(pairs.iter().map(|[source, _]| source));

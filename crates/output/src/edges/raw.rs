@@ -73,6 +73,7 @@ pub(super) fn write_packed(
         for pair in run.pairs {
             // `check_packed` has seen that the high halves fit.
             let [source, target] = pair.map(|slot| edges.ids.integer(slot));
+            debug_assert!(source >> 48 == 0 && target >> 48 == 0, "packed ids have 48 bits");
             block.extend_from_slice(&(source as u32).to_le_bytes());
             block.extend_from_slice(&(target as u32).to_le_bytes());
             block.extend_from_slice(&((source >> 32) as u16).to_le_bytes());
@@ -135,6 +136,7 @@ fn records(
         for slot in *pair {
             let id = ids.integer(slot);
             // `check` has seen that narrow ids fit.
+            debug_assert!(wide || id >> 32 == 0, "narrow ids have 32 bits");
             block.extend_from_slice(&id.to_le_bytes()[..if wide { 8 } else { 4 }]);
         }
         let value = batch.weights.map_or(1.0, |weights| weights[edge]);

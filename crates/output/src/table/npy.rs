@@ -187,6 +187,7 @@ fn header(view: &View<'_>) -> Vec<u8> {
         header.extend_from_slice(&(text.len() as u32).to_le_bytes());
     }
     header.extend_from_slice(text.as_bytes());
+    assert_eq!(header.len(), total, "records begin at a multiple of 64");
     header
 }
 
@@ -198,12 +199,16 @@ fn records(
     block: &mut [u8],
 ) -> Result<(), OutputError> {
     let columns = view.part(rows.clone())?;
+    let fields = usize::from(!view.is_list) + columns.len();
+    debug_assert_eq!(widths.len(), fields, "each field has its width");
     let mut place = FieldPosition { block, stride: widths.iter().sum(), offset: 0 };
     match view.vertices {
         _ if view.is_list => {}
         ids if ids.are_names() => place.names(rows.map(|row| ids.name(row)), widths[0]),
         ids => {
+            let count = rows.len();
             let ids = ids.integers(rows).unwrap_or_default();
+            debug_assert_eq!(ids.len(), count, "each row has an id");
             place.fill(ids.iter().map(|id| id.to_le_bytes()));
         }
     }

@@ -83,6 +83,7 @@ fn lines(
 ) -> Result<(), OutputError> {
     let columns = view.part(rows.clone())?;
     let ids = if view.is_list { None } else { view.vertices.integers(rows.clone()) };
+    debug_assert!(ids.as_ref().is_none_or(|ids| ids.len() == rows.len()), "each row has an id");
     for (place, row) in rows.enumerate() {
         match &ids {
             _ if view.is_list => {}

@@ -142,6 +142,7 @@ impl Device {
             self.busy += ends.saturating_sub(begins.max(self.busy_until));
             self.busy_until = self.busy_until.max(ends);
         }
+        assert!(ends >= begins && begins >= before, "a request ends after those on its blocks");
         for key in keys {
             let last = self.last.entry(*key).or_default();
             *last = ends.max(*last);

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! **Invariant:** what [`Dealer::rest`] hands out makes the sum of all records of chunks that of
-//! all that was dealt. Tested by `nothing_is_lost_or_made_up`.
+//! all that was dealt. Asserted in `Dealer::rest`. Tested by `nothing_is_lost_or_made_up`.
 
 use welter_protocol::partitions::Partitions;
 use welter_protocol::weights::{RANGES_MAX, Weights};
@@ -182,6 +182,7 @@ impl Dealer {
     /// Counts that wait; what is left goes to where most is due.
     pub(super) fn rest(&mut self) -> Vec<(u32, u64)> {
         let mut places: Vec<usize> = (0..self.due.len()).collect();
+        assert!(self.left <= places.len() as u64, "less than a record is due to each place");
         places.sort_by_key(|&place| std::cmp::Reverse(self.due[place]));
         for &place in places.iter().take(self.left as usize) {
             self.bins[place] += 1;
