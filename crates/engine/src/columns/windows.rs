@@ -189,8 +189,7 @@ impl Drop for SignalWindow {
 pub(crate) struct Reader<'a> {
     graph: &'a Graph,
     pub(crate) cuts: &'a Cuts,
-    signals: PieceReader<u8>,
-    active: Option<PieceReader<u8>>,
+    side: SideReader,
     back: Sender<WindowColumns>,
     free: Receiver<WindowColumns>,
 }
@@ -210,8 +209,7 @@ impl<'a> Reader<'a> {
             // The other end is here.
             let _ = back.send(WindowColumns { signals, active, is_active_known: false });
         }
-        let active = side.active.map(PieceReader::new).transpose()?;
-        Ok(Self { graph, cuts, signals: PieceReader::new(side.signals)?, active, back, free })
+        Ok(Self { graph, cuts, side: SideReader::new(side)?, back, free })
     }
 
     /// Reads windows of a side in this order while workers meet them, each with a part of its own.
@@ -252,10 +250,8 @@ impl<'a> Reader<'a> {
         for window in windows {
             let Ok(mut columns) = self.free.recv() else { return Ok(()) };
             let sources = self.cuts.sources(self.graph, window);
-            self.signals.read(side.signals, &sources, &mut columns.signals)?;
-            if let (Some(reader), Some(active)) = (&mut self.active, side.active) {
-                reader.read(active, &sources, &mut columns.active)?;
-            }
+            let own = (&mut columns.signals[..], &mut columns.active[..]);
+            self.side.read(side, &sources, own)?;
             columns.is_active_known = side.active.is_some();
             let (first, back) = (sources.start, self.back.clone());
             let window = Arc::new(SignalWindow { first, columns: Some(columns), back });
@@ -264,6 +260,33 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// A reader of what sources said, and of who is active, where that is asked for.
+pub(crate) struct SideReader {
+    signals: PieceReader<u8>,
+    active: Option<PieceReader<u8>>,
+}
+
+impl SideReader {
+    pub(crate) fn new(side: Side<'_>) -> Result<Self, EngineError> {
+        let active = side.active.map(PieceReader::new).transpose()?;
+        Ok(Self { signals: PieceReader::new(side.signals)?, active })
+    }
+
+    /// Reads what is stored of `sources` to the begins of columns of signals and of flags.
+    pub(crate) fn read(
+        &mut self,
+        side: Side<'_>,
+        sources: &Range<u64>,
+        (signals, active): (&mut [u8], &mut [u8]),
+    ) -> Result<(), EngineError> {
+        self.signals.read(side.signals, sources, signals)?;
+        match (&mut self.active, side.active) {
+            (Some(reader), Some(stored)) => reader.read(stored, sources, active),
+            _ => Ok(()),
+        }
     }
 }
 

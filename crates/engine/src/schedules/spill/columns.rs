@@ -6,7 +6,7 @@ use super::vertices;
 use crate::EngineError;
 use crate::checkpoint::CheckpointColumns;
 use crate::columns::edge_states::EdgeStates;
-use crate::columns::windows::{PieceReader, Side, SourceWindow};
+use crate::columns::windows::{Side, SideReader, SourceWindow};
 use crate::edges::graph::Graph;
 use crate::edges::values::StoredColumn;
 use crate::kernels::shape::KernelShape;
@@ -64,11 +64,9 @@ pub(super) struct PartitionWindow<'c> {
     margin: usize,
     /// Bytes of a signal.
     width: usize,
-    stored: Option<Stored<'c>>,
+    /// Signals and flags between gather and scatter, where they are stored, and their reader.
+    stored: Option<(Side<'c>, SideReader)>,
 }
-
-/// Readers of signals and flags between gather and scatter, and where these are.
-type Stored<'s> = (Side<'s>, PieceReader<u8>, Option<PieceReader<u8>>);
 
 impl<'c> PartitionWindow<'c> {
     pub(super) fn new(
@@ -82,10 +80,7 @@ impl<'c> PartitionWindow<'c> {
         let has_flags = shape.state == 0;
         let margin = if has_flags { graph.signal_padding() } else { 0 };
         let room = widest as usize + 2 * margin;
-        let stored = |side: Side<'c>| {
-            let active = side.active.map(PieceReader::new).transpose()?;
-            Ok::<_, EngineError>((side, PieceReader::new(side.signals)?, active))
-        };
+        let stored = |side: Side<'c>| Ok::<_, EngineError>((side, SideReader::new(side)?));
         let stored = columns.side().map(stored).transpose()?;
         let signals = Buffer::zeroed(room * shape.signal)?;
         let active = Buffer::zeroed(if has_flags { room } else { 0 })?;
@@ -127,11 +122,8 @@ impl<'c> PartitionWindow<'c> {
     pub(super) fn load(&mut self, vertices: &Range<u64>) -> Result<(), EngineError> {
         self.open((vertices.end - vertices.start) as usize);
         let Self { signals, active, margin, width, stored } = self;
-        let Some((side, reader, flags)) = stored else { return Ok(()) };
-        reader.read(side.signals, vertices, &mut signals[*margin * *width..])?;
-        match (flags, side.active) {
-            (Some(reader), Some(stored)) => reader.read(stored, vertices, &mut active[*margin..]),
-            _ => Ok(()),
-        }
+        let Some((side, reader)) = stored else { return Ok(()) };
+        let own = (&mut signals[*margin * *width..], &mut active[*margin..]);
+        reader.read(*side, vertices, own)
     }
 }
