@@ -29,17 +29,23 @@ const ITERATIONS: usize = 10;
 const REQUEST_BYTES: u32 = 512 << 10;
 const DEPTH: usize = 4;
 
+/// Keeps a graph compressed, in the place of another one.
+fn ingest(raw: &Path, kept: &Path) -> Result<()> {
+    if kept.exists() {
+        fs::remove_dir_all(kept).with_context(|| kept.display().to_string())?;
+    }
+    let mut ingest = Command::new(job::program()?);
+    ingest.args("ingest --encoding compressed --compression none -q".split(' '));
+    let ended = ingest.arg(raw).arg("-o").arg(kept).output().context("starting welter")?;
+    ensure!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    Ok(())
+}
+
 impl Bench<'_> {
     /// Ten iterations of PageRank on a graph that is kept compressed.
     pub(super) fn turns(&self, raw: &Path) -> Result<Table> {
         let kept = self.folder.join("kept");
-        if kept.exists() {
-            fs::remove_dir_all(&kept).with_context(|| kept.display().to_string())?;
-        }
-        let mut ingest = Command::new(job::program()?);
-        ingest.args("ingest --encoding compressed --compression none -q".split(' '));
-        let ended = ingest.arg(raw).arg("-o").arg(&kept).output().context("starting welter")?;
-        ensure!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        ingest(raw, &kept)?;
         let least = budgets(self.shape.scale).iter().copied().min();
         let columns = [
             "turn",

@@ -25,6 +25,22 @@ use crate::network::Conditions;
 /// Virtual time in which runs on small graphs end.
 const TIME_MAX: Time = 20_000 * MILLIS;
 
+/// Conditions of a network that loses nothing.
+const CALM: Conditions = Conditions {
+    delay_min: 5 * MICROS,
+    delay_max: 10 * MICROS,
+    byte_thousandths: 200,
+    switch_thousandths: 0,
+    port_bytes: u64::MAX,
+    time_out: 0,
+    loss: 0,
+    twice: 0,
+    late: 0,
+    wired: false,
+    garbled: 0,
+    unit: 1,
+};
+
 /// Choices that a caller may make instead of the seed.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
@@ -112,26 +128,7 @@ impl Schedule {
         let fitting = Partitions::fitting(machines, vertices, job.vertex_bytes(), memory);
         let Some(partitions) = fitting else { unreachable!("a vertex fits") };
         let partitions = weighed(seed, &*job, route, partitions);
-        let chunk_records = 2 + random.below(12) as u32;
-        let chunk_vertices = 3 + random.below(20);
-        let piece_edges = 8 + random.below(40) as usize;
-        let combines = random.chance(500);
-        let packed = mix(seed).is_multiple_of(2);
-        let encoding = if packed { Encoding::Packed } else { Encoding::Compressed };
-        // By the seed itself, so that it moves none of the draws that other schedules know.
-        let bins_open_max = [1, 30, u64::MAX][(mix(seed) >> 16) as usize % 3];
-        let source_parts = [1, 4, 64][(mix(seed) >> 24) as usize % 3];
-        let cut = Partitioning {
-            partitions,
-            route,
-            encoding,
-            chunk_records,
-            chunk_vertices,
-            piece_edges,
-            bins_open_max,
-            source_parts,
-            combines,
-        };
+        let cut = cut(random, seed, (partitions, route));
         let mut config = Self::config(random, (seed, &*job), &cut, overrides);
         if (mix(seed) >> 40).is_multiple_of(4) {
             config.vertex_sets = VertexSets::Memory;
@@ -141,21 +138,7 @@ impl Schedule {
         if !calm {
             conditions.port_bytes = [500, 3000, u64::MAX, u64::MAX][(mix(seed) >> 48) as usize % 4];
         }
-        let slowest = if random.chance(200) { 20 } else { 2 };
-        let (depth, late) = (1 + random.below(4) as usize, 30 * random.below(2));
-        let gap = *random.pick(&[0, 0, 20 * MICROS]);
-        let dirty_max = *random.pick(&[0, 0, 1000, u64::MAX >> 1]);
-        let speeds = (0..machines).map(|_| Speed {
-            latency: (10 + random.below(40)) * MICROS * (1 + random.below(slowest)),
-            byte_thousandths: 1000 * (1 + random.below(40)),
-            depth,
-            gap,
-            late,
-            dirty_max,
-            unit: 1,
-            holds_vertices: false,
-        });
-        let speeds = speeds.collect();
+        let speeds = speeds(random, machines);
         let faults = if calm { Vec::new() } else { faults(random, machines) };
         let hasty = if random.chance(300) { 700 } else { 0 };
         let record_nanos = 20 + random.below(2000);
@@ -251,27 +234,13 @@ impl Schedule {
             audited: true,
             planted: None,
         };
-        let conditions = Conditions {
-            delay_min: 5 * MICROS,
-            delay_max: 10 * MICROS,
-            byte_thousandths: 200,
-            switch_thousandths: 0,
-            port_bytes: u64::MAX,
-            time_out: 0,
-            loss: 0,
-            twice: 0,
-            late: 0,
-            wired: false,
-            garbled: 0,
-            unit: 1,
-        };
         Self {
             seed: 1,
             job,
             cut,
             config: Arc::new(config),
             speeds: vec![Speed::serial(10 * MICROS, 500); machines],
-            conditions,
+            conditions: CALM,
             faults: Vec::new(),
             hasty: 0,
             record_nanos: 4 * MICROS,
@@ -377,6 +346,49 @@ fn weighed(seed: u64, job: &dyn Job, route: Route, even: Partitions) -> Partitio
     let widest = [even.width(), 2 * even.width(), u64::MAX, u64::MAX][choice as usize - 4];
     let weights = job.weights(even.machines(), by_cells);
     even.weighed(&weights, widest)
+}
+
+/// Partitions, chunks and bins of a graph.
+fn cut(random: &mut Random, seed: u64, (partitions, route): (Partitions, Route)) -> Partitioning {
+    let chunk_records = 2 + random.below(12) as u32;
+    let chunk_vertices = 3 + random.below(20);
+    let piece_edges = 8 + random.below(40) as usize;
+    let combines = random.chance(500);
+    let packed = mix(seed).is_multiple_of(2);
+    let encoding = if packed { Encoding::Packed } else { Encoding::Compressed };
+    // By the seed itself, so that it moves none of the draws that other schedules know.
+    let bins_open_max = [1, 30, u64::MAX][(mix(seed) >> 16) as usize % 3];
+    let source_parts = [1, 4, 64][(mix(seed) >> 24) as usize % 3];
+    Partitioning {
+        partitions,
+        route,
+        encoding,
+        chunk_records,
+        chunk_vertices,
+        piece_edges,
+        bins_open_max,
+        source_parts,
+        combines,
+    }
+}
+
+/// Speeds of the disks of machines.
+fn speeds(random: &mut Random, machines: usize) -> Vec<Speed> {
+    let slowest = if random.chance(200) { 20 } else { 2 };
+    let (depth, late) = (1 + random.below(4) as usize, 30 * random.below(2));
+    let gap = *random.pick(&[0, 0, 20 * MICROS]);
+    let dirty_max = *random.pick(&[0, 0, 1000, u64::MAX >> 1]);
+    let speed = |_| Speed {
+        latency: (10 + random.below(40)) * MICROS * (1 + random.below(slowest)),
+        byte_thousandths: 1000 * (1 + random.below(40)),
+        depth,
+        gap,
+        late,
+        dirty_max,
+        unit: 1,
+        holds_vertices: false,
+    };
+    (0..machines).map(speed).collect()
 }
 
 fn conditions(random: &mut Random, calm: bool) -> Conditions {

@@ -66,56 +66,13 @@ pub const MACHINE: Machine = Machine {
 pub fn executors() -> Vec<Executor> {
     use Compression::{Lz4, Snappy, Zlib, Zstd};
     use Encoding::{Compressed, Packed, Pairs, Short};
-    use FrontierMode::{Asynchronous as Async, Auto, Dense, Parallel, Pull, Serial};
-    use IndexMode::{Granules, Rows};
-    let mut modes = [Serial, Pull, Parallel, Auto, Parallel, Pull, Dense].into_iter().cycle();
-    let mut indexes = [IndexMode::Auto, Rows, Granules].into_iter().cycle();
-    let mut groups = [None, Some(1 << 12), Some(1 << 14)].into_iter().cycle();
-    let mut memory = |threads, encoding, [stripe, block]: [u32; 2], chunk_bytes, part_edges_max| {
-        let settings = Settings {
-            threads: Some(threads),
-            encoding: Some(encoding),
-            stripe_bits: Some(stripe),
-            block_bits: Some(block),
-            chunk_bytes: Some(chunk_bytes),
-            frontier: modes.next().unwrap_or_default(),
-            index: indexes.next().unwrap_or_default(),
-            group_bytes: groups.next().unwrap_or_default(),
-            ..Settings::default()
-        };
-        let slots_stated = part_edges_max % 2 == 0;
-        Executor::Memory(Memory { settings, part_edges_max, slots_stated, blind: false })
-    };
+    use FrontierMode::{Asynchronous as Async, Auto, Dense};
     let always = |cache_bytes, values| StorageMode::Always { cache_bytes, values };
     let spill = |combined, fused| Route::Spill { combined, fused };
     let updates = |compression, (combined, fused), executor| {
         framed(compression, by(spill(combined, fused), executor))
     };
-    let mut all = vec![
-        Executor::Reference,
-        Executor::Memory(Memory {
-            settings: Settings { threads: Some(1), ..Settings::default() },
-            part_edges_max: 1 << 20,
-            slots_stated: true,
-            blind: false,
-        }),
-        memory(2, Packed, [18, 12], 1 << 18, 1000),
-        memory(3, Packed, [12, 6], 1 << 10, 7),
-        memory(4, Compressed, [12, 6], 1 << 10, 10),
-        memory(1, Compressed, [13, 19], 1 << 16, 1 << 20),
-        memory(2, Compressed, [24, 8], 1 << 10, 33),
-        memory(3, Packed, [20, 12], 1 << 12, 1),
-        memory(4, Packed, [14, 7], 1 << 18, 501),
-        memory(2, Packed, [12, 6], 1 << 12, 8),
-        memory(2, Compressed, [14, 6], 1 << 12, 90),
-        memory(1, Pairs, [12, 6], 1 << 12, 64),
-        memory(3, Packed, [13, 6], 1 << 12, 2),
-        memory(2, Short, [12, 6], 1 << 12, 31),
-        memory(3, Short, [18, 12], 1 << 18, 400),
-        memory(1, Short, [24, 6], 1 << 12, 60),
-        blind(memory(2, Compressed, [12, 6], 1 << 10, 30)),
-        blind(memory(3, Packed, [13, 8], 1 << 12, 50)),
-    ];
+    let mut all = in_memory();
     all.extend([
         stored(2, Compressed, [12, 6], 1 << 10, (0, false), Auto),
         framed(Zstd, stored(1, Compressed, [13, 8], 1 << 16, (1 << 20, true), Dense)),
@@ -145,6 +102,56 @@ pub fn executors() -> Vec<Executor> {
         updates(Zstd, (false, false), stored(1, Pairs, [14, 8], 1 << 12, (0, true), Auto)),
     ]);
     all
+}
+
+/// Executors in memory, and the interpreter before them.
+fn in_memory() -> Vec<Executor> {
+    use Encoding::{Compressed, Packed, Pairs, Short};
+    use FrontierMode::{Auto, Dense, Parallel, Pull, Serial};
+    use IndexMode::{Granules, Rows};
+    let mut modes = [Serial, Pull, Parallel, Auto, Parallel, Pull, Dense].into_iter().cycle();
+    let mut indexes = [IndexMode::Auto, Rows, Granules].into_iter().cycle();
+    let mut groups = [None, Some(1 << 12), Some(1 << 14)].into_iter().cycle();
+    let mut memory = |threads, encoding, [stripe, block]: [u32; 2], chunk_bytes, part_edges_max| {
+        let settings = Settings {
+            threads: Some(threads),
+            encoding: Some(encoding),
+            stripe_bits: Some(stripe),
+            block_bits: Some(block),
+            chunk_bytes: Some(chunk_bytes),
+            frontier: modes.next().unwrap_or_default(),
+            index: indexes.next().unwrap_or_default(),
+            group_bytes: groups.next().unwrap_or_default(),
+            ..Settings::default()
+        };
+        let slots_stated = part_edges_max % 2 == 0;
+        Executor::Memory(Memory { settings, part_edges_max, slots_stated, blind: false })
+    };
+    vec![
+        Executor::Reference,
+        Executor::Memory(Memory {
+            settings: Settings { threads: Some(1), ..Settings::default() },
+            part_edges_max: 1 << 20,
+            slots_stated: true,
+            blind: false,
+        }),
+        memory(2, Packed, [18, 12], 1 << 18, 1000),
+        memory(3, Packed, [12, 6], 1 << 10, 7),
+        memory(4, Compressed, [12, 6], 1 << 10, 10),
+        memory(1, Compressed, [13, 19], 1 << 16, 1 << 20),
+        memory(2, Compressed, [24, 8], 1 << 10, 33),
+        memory(3, Packed, [20, 12], 1 << 12, 1),
+        memory(4, Packed, [14, 7], 1 << 18, 501),
+        memory(2, Packed, [12, 6], 1 << 12, 8),
+        memory(2, Compressed, [14, 6], 1 << 12, 90),
+        memory(1, Pairs, [12, 6], 1 << 12, 64),
+        memory(3, Packed, [13, 6], 1 << 12, 2),
+        memory(2, Short, [12, 6], 1 << 12, 31),
+        memory(3, Short, [18, 12], 1 << 18, 400),
+        memory(1, Short, [24, 6], 1 << 12, 60),
+        blind(memory(2, Compressed, [12, 6], 1 << 10, 30)),
+        blind(memory(3, Packed, [13, 8], 1 << 12, 50)),
+    ]
 }
 
 /// The engine with bins and chunks on storage, and values too where it is said.

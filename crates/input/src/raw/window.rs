@@ -267,18 +267,32 @@ fn past(
         let (first, end) = (*first, (*first + stride).min(range.end));
         let start = (first % ALIGN as u64) as usize;
         let bytes = &pages.bytes()[start..start + (end - first) as usize];
-        let mut offset = first;
-        for batch in bytes.chunks(whole(BATCH_BYTES, record)) {
-            if !visit(offset, batch)? {
-                return Ok(());
-            }
-            offset += batch.len() as u64;
+        if !show(first, bytes, record, visit)? {
+            return Ok(());
         }
         arrived.pop_front();
         free.push(pages);
         next = end;
     }
     Ok(())
+}
+
+/// Shows the bytes from a place in the file on, in batches of whole records. False when no more are
+/// wanted.
+fn show(
+    first: u64,
+    bytes: &[u8],
+    record: usize,
+    visit: &mut Visit<'_>,
+) -> Result<bool, InputError> {
+    let mut offset = first;
+    for batch in bytes.chunks(whole(BATCH_BYTES, record)) {
+        if !visit(offset, batch)? {
+            return Ok(false);
+        }
+        offset += batch.len() as u64;
+    }
+    Ok(true)
 }
 
 fn unread(file: &str, offset: u64, error: io::Error) -> InputError {

@@ -49,21 +49,10 @@ pub(super) fn guess(
     let mark = if sample.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     let comments = Comments::of(options.comment.as_ref());
     let sample = Sample { text: &sample[mark..], mark, whole, comments };
-    refuse_binary(sample.text).map_err(wrong)?;
-    let mut candidate = separator::best(&sample, options).map_err(wrong)?;
-    refuse_irregular(&candidate, sample.whole, options).map_err(wrong)?;
-    if options.separator.is_none() {
-        doubts::refuse(&candidate.rows).map_err(wrong)?;
-    }
+    let (candidate, note) = best_rows(&sample, options).map_err(wrong)?;
     let konect = Konect::of(sample.text);
     let mut notes = Vec::new();
-    notes.extend(quote_note(&candidate, options));
-    first_rows(&sample, &mut candidate);
-    refuse_comments(&sample, &candidate).map_err(wrong)?;
-    let shifted = has_row_names(&candidate.rows);
-    if shifted && options.header != Some(false) {
-        candidate.rows[0].insert(0, Cow::Borrowed(b""));
-    }
+    notes.extend(note);
     let header = header_of(file, &candidate, options, &mut notes)?;
     let counted =
         if header.is_some() { Counted::No } else { Counted::of(&candidate, sample.whole, options) };
@@ -126,6 +115,28 @@ pub(super) fn guess(
     };
     dialect.before = passed(&sample, &dialect);
     Ok(dialect)
+}
+
+/// The best way to read the rows of a sample, and a note on their quotes. A header above row names
+/// gets an empty cell.
+fn best_rows<'a>(
+    sample: &Sample<'a>,
+    options: &ReadOptions,
+) -> Result<(Candidate<'a>, Option<String>), String> {
+    refuse_binary(sample.text)?;
+    let mut candidate = separator::best(sample, options)?;
+    refuse_irregular(&candidate, sample.whole, options)?;
+    if options.separator.is_none() {
+        doubts::refuse(&candidate.rows)?;
+    }
+    let note = quote_note(&candidate, options);
+    first_rows(sample, &mut candidate);
+    refuse_comments(sample, &candidate)?;
+    let shifted = has_row_names(&candidate.rows);
+    if shifted && options.header != Some(false) {
+        candidate.rows[0].insert(0, Cow::Borrowed(b""));
+    }
+    Ok((candidate, note))
 }
 
 /// The begin of rows once `skipped` were skipped, and the first of them with its end.

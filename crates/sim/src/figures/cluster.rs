@@ -264,31 +264,9 @@ impl Setting {
 
     /// A schedule of it, in which nothing goes wrong, with the paper's policies.
     pub fn schedule(&self) -> Schedule {
-        let Self { algorithm, machines, grain, layout, .. } = *self;
-        let id = if self.wide && layout < Layout::Encoded { 8 } else { 4 };
-        let (update, edges) = (id + algorithm.update_bytes, self.edges() / grain);
+        let Self { machines, grain, layout, .. } = *self;
         let cut = self.cut();
-        let size = |bytes| Size::of_records(bytes, 1);
-        let parts = |&updates: &u32| [1_000_000, u64::from(updates)];
-        let profile = Arc::new(Profile {
-            edges: self.stored(),
-            updates: size(update),
-            accumulators: size(algorithm.update_bytes),
-            degree_bytes: if algorithm.degrees { DEGREE_BYTES } else { 0 },
-            iterations: algorithm.updates.iter().map(parts).collect(),
-        });
-        let job = SizedJob {
-            vertices: cut.partitions.vertices(),
-            edges,
-            vertex_bytes: algorithm.vertex_bytes,
-            profile,
-            update_records: self.records(update) as u32,
-            combining: self.combining(&cut),
-            spread: self.spread(),
-            cores: self.cores as u64,
-            shares: OnceLock::new(),
-        };
-        let mut schedule = Schedule::calm(Arc::new(job), cut);
+        let mut schedule = Schedule::calm(Arc::new(self.job(&cut)), cut);
         let config = Arc::make_mut(&mut schedule.config);
         (config.streams, config.depth) = (self.cores, self.storage.depth);
         let holds_vertices = layout >= Layout::Resident;
@@ -324,6 +302,33 @@ impl Setting {
         schedule.events_max = u64::MAX;
         schedule.time_max = 10_000_000 * SECOND;
         schedule
+    }
+
+    /// The job of a schedule of graphs that are cut so.
+    fn job(&self, cut: &Partitioning) -> SizedJob {
+        let Self { algorithm, grain, layout, .. } = *self;
+        let id = if self.wide && layout < Layout::Encoded { 8 } else { 4 };
+        let update = id + algorithm.update_bytes;
+        let size = |bytes| Size::of_records(bytes, 1);
+        let parts = |&updates: &u32| [1_000_000, u64::from(updates)];
+        let profile = Arc::new(Profile {
+            edges: self.stored(),
+            updates: size(update),
+            accumulators: size(algorithm.update_bytes),
+            degree_bytes: if algorithm.degrees { DEGREE_BYTES } else { 0 },
+            iterations: algorithm.updates.iter().map(parts).collect(),
+        });
+        SizedJob {
+            vertices: cut.partitions.vertices(),
+            edges: self.edges() / grain,
+            vertex_bytes: algorithm.vertex_bytes,
+            profile,
+            update_records: self.records(update) as u32,
+            combining: self.combining(cut),
+            spread: self.spread(),
+            cores: self.cores as u64,
+            shares: OnceLock::new(),
+        }
     }
 
     /// Runs it as it is.

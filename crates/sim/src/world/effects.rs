@@ -2,7 +2,7 @@
 
 use welter_protocol::ids::{Epoch, Phase};
 use welter_protocol::messages::{Envelope, Message};
-use welter_protocol::{Effect, Event, Outcome, Rank, Time};
+use welter_protocol::{Effect, Event, Outcome, Rank, Time, Work};
 
 use super::{Happening, Process, World};
 use crate::checkers::{Scene, checkpoints};
@@ -32,38 +32,7 @@ impl World<'_> {
                 (now + self.schedule.directory_nanos, Event::Consulted { token })
             }
             Effect::Work { token, epoch, work } => {
-                self.worked = self.worked.max(Some(epoch));
-                let process = &mut self.processes[at];
-                if let welter_protocol::Work::Open { step, .. } = &work {
-                    process.step = Some((epoch, *step));
-                    if !matches!(step.phase, Phase::Ingest | Phase::Split) {
-                        self.iterates.get_or_insert(now);
-                    }
-                    let names = self.disks[disk].names();
-                    self.checkers.opened(at, epoch, names);
-                }
-                let process = &mut self.processes[at];
-                let outcome = match process.worker.work(&work) {
-                    Ok(outcome) => outcome,
-                    Err(error) => {
-                        let what = format!("{rank} works: {}: {error}", describe::asked(&work));
-                        return self.checkers.note(Err(what));
-                    }
-                };
-                let step = process.step.filter(|step| step.0 == epoch).map(|step| step.1);
-                let mut took = 2000 + process.worker.looked_at() * self.schedule.record_nanos;
-                if self.schedule.late_works > 0 && self.random.chance(self.schedule.late_works) {
-                    took += self.random.below(20 * MILLIS);
-                }
-                let scene = Scene { now, process: at, rank, epoch, step };
-                self.checkers.work(scene, &work, &outcome, process.worker.held());
-                let process = &mut self.processes[at];
-                let core = process.cores.iter_mut().min();
-                let done = core.map_or(now + took, |core| {
-                    *core = now.max(*core) + took;
-                    *core
-                });
-                let done = done.max(self.input_read(disk, &outcome));
+                let Some((done, outcome)) = self.work(at, epoch, &work) else { return };
                 (done, Event::Done { token, outcome })
             }
             Effect::Suspect(rank) => return self.suspect(rank),
@@ -78,6 +47,43 @@ impl World<'_> {
         if !is_stuck {
             self.put(done, Happening::Event(at, Box::new(event)));
         }
+    }
+
+    /// Lets the worker of a process work: when that is done, and its outcome; none where it failed.
+    fn work(&mut self, at: usize, epoch: Epoch, work: &Work) -> Option<(Time, Outcome)> {
+        let Process { rank, disk, .. } = self.processes[at];
+        let now = self.now;
+        self.worked = self.worked.max(Some(epoch));
+        if let Work::Open { step, .. } = work {
+            self.processes[at].step = Some((epoch, *step));
+            if !matches!(step.phase, Phase::Ingest | Phase::Split) {
+                self.iterates.get_or_insert(now);
+            }
+            let names = self.disks[disk].names();
+            self.checkers.opened(at, epoch, names);
+        }
+        let process = &mut self.processes[at];
+        let outcome = match process.worker.work(work) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let what = format!("{rank} works: {}: {error}", describe::asked(work));
+                self.checkers.note(Err(what));
+                return None;
+            }
+        };
+        let step = process.step.filter(|step| step.0 == epoch).map(|step| step.1);
+        let mut took = 2000 + process.worker.looked_at() * self.schedule.record_nanos;
+        if self.schedule.late_works > 0 && self.random.chance(self.schedule.late_works) {
+            took += self.random.below(20 * MILLIS);
+        }
+        let scene = Scene { now, process: at, rank, epoch, step };
+        self.checkers.work(scene, work, &outcome, process.worker.held());
+        let core = self.processes[at].cores.iter_mut().min();
+        let done = core.map_or(now + took, |core| {
+            *core = now.max(*core) + took;
+            *core
+        });
+        Some((done.max(self.input_read(disk, &outcome)), outcome))
     }
 
     /// When a piece of the input has been read, while it is worked on.

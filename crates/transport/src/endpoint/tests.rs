@@ -145,13 +145,7 @@ type Folded = Vec<BTreeMap<[u8; 8], u32>>;
 /// Each machine sends numbered messages to each other one. An error says how that went wrong.
 fn run(run: Run) -> Result<Vec<EndpointCounts>, String> {
     let time = Arc::new(AtomicU64::new(0));
-    let network = Rc::new(RefCell::new(Network {
-        faults: run.faults,
-        random: run.seed,
-        time: time.clone(),
-        sent: 0,
-        under_way: BTreeMap::new(),
-    }));
+    let network = network(run, &time);
     let mut endpoints: Vec<Endpoint<Access>> =
         (0..MACHINES).map(|here| endpoint(run, &network, &time, here)).collect();
     let mut folded: Folded = vec![BTreeMap::new(); MACHINES];
@@ -166,13 +160,8 @@ fn run(run: Run) -> Result<Vec<EndpointCounts>, String> {
                 {
                     *sent += 1;
                     let number = *sent;
-                    bucket.clear();
-                    bucket.header.width = 8;
+                    fill(&mut bucket, here, number);
                     bucket.header.last = number == run.buckets;
-                    bucket.header.updates = 1 + number % 20;
-                    for message in 0..bucket.header.updates {
-                        bucket.push(&(number << 32 | (here as u64) << 16 | message).to_le_bytes());
-                    }
                     endpoints[here].commit(to, bucket).map_err(|error| error.to_string())?;
                 }
             }
@@ -207,14 +196,47 @@ fn run(run: Run) -> Result<Vec<EndpointCounts>, String> {
             break;
         }
     }
-    let expected = (MACHINES as u64 - 1) * messages_of(run.buckets);
-    for (here, folded) in folded.iter().enumerate() {
-        let messages = folded.values().map(|&times| u64::from(times)).sum::<u64>();
-        if folded.len() as u64 != expected || messages != expected || lasts[here] != MACHINES - 1 {
-            return Err(format!("machine {here} has {messages} messages, not {expected}"));
-        }
+    for (here, (folded, lasts)) in folded.iter().zip(lasts).enumerate() {
+        check(here, folded, lasts, run.buckets)?;
     }
     Ok(endpoints.iter().map(Endpoint::counts).collect())
+}
+
+/// The network of a run, on which nothing is under way.
+fn network(run: Run, time: &Arc<AtomicU64>) -> Rc<RefCell<Network>> {
+    Rc::new(RefCell::new(Network {
+        faults: run.faults,
+        random: run.seed,
+        time: time.clone(),
+        sent: 0,
+        under_way: BTreeMap::new(),
+    }))
+}
+
+/// Fills a bucket of this number with messages of machine `here`.
+fn fill(bucket: &mut Bucket, here: usize, number: u64) {
+    bucket.clear();
+    bucket.header.width = 8;
+    bucket.header.updates = 1 + number % 20;
+    for message in 0..bucket.header.updates {
+        bucket.push(&(number << 32 | (here as u64) << 16 | message).to_le_bytes());
+    }
+}
+
+/// Compares what a machine has folded with the `buckets` buckets that each other one has sent.
+fn check(
+    here: usize,
+    folded: &BTreeMap<[u8; 8], u32>,
+    lasts: usize,
+    buckets: u64,
+) -> Result<(), String> {
+    let expected = (MACHINES as u64 - 1) * messages_of(buckets);
+    let messages = folded.values().map(|&times| u64::from(times)).sum::<u64>();
+    if folded.len() as u64 == expected && messages == expected && lasts == MACHINES - 1 {
+        Ok(())
+    } else {
+        Err(format!("machine {here} has {messages} messages, not {expected}"))
+    }
 }
 
 fn messages_of(buckets: u64) -> u64 {
