@@ -1,4 +1,4 @@
-//! welter as the command uses it, and programs that tell the time between iterations.
+//! welter as the command uses it, and programs that measure the time between iterations.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};

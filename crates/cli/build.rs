@@ -1,4 +1,4 @@
-//! Tells the command which commit it is built from: its version is `0.1.0 (a1b2c3d4e5f6)`, and
+//! States the commit that the command is built from: its version is `0.1.0 (a1b2c3d4e5f6)`, and
 //! `0.1.0` where that is not known, as from an archive of the sources.
 //!
 //! A packager of an archive may state it in `WELTER_COMMIT`.

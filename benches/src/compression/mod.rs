@@ -135,7 +135,7 @@ fn updates(pairs: &[[u32; 2]]) -> impl Iterator<Item = Layout> {
     one_by_one.into_iter().chain(combined)
 }
 
-/// Share of its rank that each vertex tells each of its neighbours after two iterations.
+/// Share of its rank that each vertex sends to each of its neighbours after two iterations.
 fn signals(pairs: &[[u32; 2]]) -> Vec<f32> {
     let slots = pairs.as_flattened().iter().max().map_or(0, |most| *most as usize + 1);
     let mut degrees = vec![0_u32; slots];

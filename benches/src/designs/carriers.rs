@@ -35,7 +35,7 @@ pub(super) trait Post: Send {
     /// Sends messages to a worker. Their buffer is empty then, and has room for as many.
     fn send(&mut self, to: usize, messages: &mut Vec<Message>);
 
-    /// Tells all workers that this one sends no more in this superstep.
+    /// Reports to all workers that this one sends no more in this superstep.
     fn end(&mut self);
 }
 

@@ -108,7 +108,7 @@ pub struct Conductance<A> {
 }
 
 impl<A: Amount> Conductance<A> {
-    /// Of the set that `sides` tells from the rest.
+    /// Of the set that `sides` states.
     pub fn new(sides: Sides) -> Self {
         Self { sides, amount: std::marker::PhantomData }
     }

@@ -136,7 +136,7 @@ impl Value for Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Message {
-    /// Of offers, the edge that it is told along, which has [`OFFERED`] for a weight until then and
+    /// Of offers, the edge that it is sent along, which has [`OFFERED`] for a weight until then and
     /// no ends; where names spread, [`Self::named`]; else the best edge.
     edge: RankedEdge,
     /// [`NONE`] if it says nothing.
@@ -260,7 +260,7 @@ impl Program for ForestLabels {
         if value.speaks() { Message { edge, component, vertex } } else { Message::NOTHING }
     }
 
-    /// An offer is of the edge that it is told along; its other end is known by whom it meets.
+    /// An offer is of the edge that it is sent along; its other end is known by whom it meets.
     #[inline(always)]
     fn scatter(&self, message: Message, weight: f64) -> Option<Message> {
         let is_offer = message.edge.weight == OFFERED;
@@ -365,7 +365,7 @@ mod tests {
         RankedEdge { weight: Cost::Minimum.rank(weight), ends: joined(one, other) }
     }
 
-    /// The state of a vertex that others have told something along edges of these weights.
+    /// The state of a vertex that has received messages along edges of these weights.
     fn hears(member: Member, message: &[(Member, f64)]) -> Received {
         let updates = message
             .iter()

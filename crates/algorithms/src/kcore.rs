@@ -77,7 +77,7 @@ impl Value for Core {
     }
 }
 
-/// Bound that a neighbour tells. Larger bounds come first.
+/// Bound that a neighbour sends. Larger bounds come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Bound(u32);

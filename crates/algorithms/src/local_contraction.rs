@@ -116,7 +116,7 @@ impl Value for Class {
 pub struct Message {
     /// Of neighbours the one that comes first, or [`NONE`].
     offer: u32,
-    /// The least vertex of those that a class is told of, or its label to a member; or [`NONE`].
+    /// The least vertex of those that a class receives, or its label to a member; or [`NONE`].
     least: u32,
     /// The turn.
     turn: u64,

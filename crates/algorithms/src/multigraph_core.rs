@@ -71,7 +71,7 @@ impl Value for Bounded {
     }
 }
 
-/// Bound that a neighbour tells of itself. Larger bounds come first.
+/// Bound that a neighbour sends of itself. Larger bounds come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Message {

@@ -1,4 +1,4 @@
-//! Shortest paths that are told with the vertex before each, so that they can be walked back.
+//! Shortest paths with the vertex before each, so that they can be walked back.
 //!
 //! ```text
 //! (distance, edges)(s) = (0, 0) for each source s

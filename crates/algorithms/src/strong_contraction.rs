@@ -77,7 +77,7 @@ pub struct StrongContraction;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Strong {
-    /// Label whose mark says whether it is open and has something new to tell; or decided, and may
+    /// Label whose mark says whether it is open and has something new to send; or decided, and may
     /// have edges.
     at: Labelled,
     /// The part in which it is open.

@@ -93,14 +93,14 @@ fn received(label: u32, [behind, ahead]: [u32; 2]) -> Received {
 
 impl Program for StrongLabels {
     type Value = Labelled;
-    /// Labels told to those ahead, and to those behind.
+    /// Labels that are sent to those ahead, and to those behind.
     type Signal = [u32; 2];
     /// Labels from behind, and from ahead.
     type Update = [u32; 2];
     type Accum = [u32; 2];
     type Total = Round;
 
-    /// Weights tell the ways that edges go.
+    /// Weights say the ways that edges go.
     const WEIGHTED: bool = true;
     const DEGREES: bool = false;
     /// Not `MONOTONE`: that nothing came is what trims a vertex.

@@ -129,7 +129,7 @@ pub struct Labelled {
 pub(crate) struct Step {
     pub(crate) now: Labelled,
     pub(crate) changed: bool,
-    /// Whether it has something to tell.
+    /// Whether it has something to send.
     pub(crate) speaks: bool,
 }
 
@@ -150,7 +150,7 @@ impl Labelled {
         Self { label, says: DECIDED, ..self }
     }
 
-    /// The state after hearing what was told as of a stage.
+    /// The state after receiving messages of a stage.
     #[inline(always)]
     fn learn(self, stage: u16, received: Received) -> Self {
         match kind(stage) {

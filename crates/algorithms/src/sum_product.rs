@@ -146,8 +146,8 @@ impl<const K: usize, const R: usize> SumProduct<K, R> {
         Self { damping, ..self }
     }
 
-    /// The messages that the ends of an edge tell each other, by ratios of their beliefs to that of
-    /// the last state, and what they told each other before. Both at once, so that vectors serve.
+    /// The messages that the ends of an edge send each other, by ratios of their beliefs to that of
+    /// the last state, and of those that they sent before. Both at once, so that vectors serve.
     #[inline(always)]
     fn exchange(
         &self,
@@ -271,8 +271,8 @@ impl<const K: usize, const R: usize> Extended for SumProduct<K, R> {
         std::array::from_fn(|state| (belief[state] - belief[R]).exp())
     }
 
-    /// Told twice, by the edge and by its reverse, of the same numbers: so both know what either
-    /// end told the other.
+    /// Messages are made twice, by the edge and by its reverse, of the same numbers: so both know
+    /// what either end told the other.
     #[inline(always)]
     fn edge(
         &self,

@@ -1,4 +1,4 @@
-//! PageRank of a walk that follows heavy edges more often, and jumps where it is told to.
+//! PageRank of a walk that follows heavy edges more often, and jumps to vertices that are stated.
 //!
 //! With damping `d`, weights `w`, `W(u)` the sum of the weights of the edges that leave `u`, sinks
 //! `S` (vertices with `W(s) = 0`), `p` where the walk jumps to, `q` where it continues from a sink,

@@ -367,7 +367,7 @@ fn refuse_route(algorithm: &dyn Algorithm, options: &RunOptions) -> Result<(), F
     Err(Failure::usage(what).hint("leave --route out, or begin a run anew"))
 }
 
-/// A run that was begun before, as it was told.
+/// Description of a run that was begun before.
 pub(crate) struct RunDescription {
     pub(crate) algorithm: Box<dyn Algorithm>,
     pub(crate) options: RunOptions,

@@ -111,7 +111,7 @@ struct Machine {
     /// Where memory of the program is foreseen.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<PlanFigures>,
-    /// The most memory that its process had at any time, where the system tells.
+    /// The most memory that its process had at any time, where the system states it.
     #[serde(skip_serializing_if = "is_zero")]
     resident_bytes_max: u64,
     seconds: Seconds,

@@ -9,7 +9,7 @@ use crate::failure::{Failure, NO_THREAD, REPORT, is_refused_thread, printable};
 use crate::interrupt;
 use crate::say;
 
-/// Does the work of a command, tells the user what went wrong, and returns the exit code.
+/// Does the work of a command, reports what went wrong, and returns the exit code.
 pub(crate) fn code_of(work: impl FnOnce() -> Result<(), Failure>) -> u8 {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) if interrupt::came() => {

@@ -152,7 +152,7 @@ impl Failure {
         }
     }
 
-    /// Tells the user, and returns the exit code.
+    /// Reports to the user, and returns the exit code.
     pub(crate) fn report(&self) -> u8 {
         if !self.message.is_empty() {
             say::line(format_args!("error: {}", printable(&self.message)));

@@ -199,7 +199,7 @@ fn remove_temporary(path: &Path) {
     }
 }
 
-/// Whether a signal is ignored, by the status of the process as Linux tells it.
+/// Whether a signal is ignored, by the status of the process as Linux states it.
 fn is_ignored(status: &str, signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

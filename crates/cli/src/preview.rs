@@ -16,7 +16,7 @@ use crate::failure::{Failure, printable};
 use crate::number_format::grouped;
 use crate::parts::{PART_ROWS, for_parts};
 
-/// Digits that tell results apart.
+/// Digits by which results differ.
 const DIGITS: i32 = 6;
 
 /// Top of a table, judged by its first column; of a list, by its last.

@@ -267,7 +267,7 @@ impl Session {
         self.notes.is_none() && !self.resources.quiet
     }
 
-    /// Says something to the user, on standard error, unless told to be quiet.
+    /// Says something to the user, on standard error, unless the session is quiet.
     pub(crate) fn say(&self, text: &str) {
         if let Some(notes) = &self.notes {
             notes.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());

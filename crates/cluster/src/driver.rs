@@ -34,7 +34,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Nanoseconds between two words about what the machine has done.
-const TELLING: Time = 500_000_000;
+const REPORT_INTERVAL: Time = 500_000_000;
 
 /// A machine with all that it needs.
 pub(crate) struct Driver {
@@ -78,8 +78,8 @@ impl Driver {
                 None if self.clock.now() >= next_tick => {
                     next_tick = self.clock.now() + self.tick;
                     if self.clock.now() >= next_word {
-                        next_word = self.clock.now() + TELLING;
-                        self.tell();
+                        next_word = self.clock.now() + REPORT_INTERVAL;
+                        self.report_activity();
                     }
                     Event::Tick
                 }
@@ -116,7 +116,7 @@ impl Driver {
     }
 
     /// Reports to the host what the machine has done so far.
-    fn tell(&self) {
+    fn report_activity(&self) {
         let (times, counters) = (self.machine.times(self.clock.now()), self.machine.counters());
         let strangers = self.links.counts().strangers();
         let activity = Activity { strangers, ..self.activity.with(times, counters) };
@@ -137,7 +137,7 @@ impl Driver {
             Effect::Consult { token } => soon.push_back(Event::Consulted { token }),
             Effect::Suspect(rank) => self.reports.say(Report::Suspected(rank)),
             Effect::Finished(manifest) => {
-                self.tell();
+                self.report_activity();
                 self.reports.say(Report::Finished(manifest));
             }
             Effect::Exit(failure) => return Some(failure),

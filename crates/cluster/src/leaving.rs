@@ -8,7 +8,7 @@ use std::path::Path;
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-/// Time in which a thread ends that was told to, where its process ends soon.
+/// Time in which a thread ends that was asked to, where its process ends soon.
 pub(crate) const LEAVE: Duration = Duration::from_secs(5);
 
 /// Waits for a while until a thread has ended, which else is not waited for any more. Whether it

@@ -52,7 +52,7 @@ pub struct Peers {
     arrivals: Receiver<Arrival>,
     /// Machines that came and have no seat yet, by rank.
     waiting: Vec<VecDeque<(Stream, Buffered)>>,
-    /// Machines that were told to begin and have no seat yet, by rank.
+    /// Machines that were invited to begin and have no seat yet, by rank.
     begun: Vec<Option<Seat>>,
     seats: Vec<Option<Seat>>,
     /// Machines that were stopped and may listen still.
@@ -276,7 +276,7 @@ impl Peers {
         }
     }
 
-    /// The process of a rank, told to begin; none where it is gone. It must be there by `until`.
+    /// The process of a rank, invited to begin; none where it is gone. It must be there by `until`.
     fn invited(
         &mut self,
         rank: Rank,
@@ -298,7 +298,7 @@ impl Peers {
         Ok(invited)
     }
 
-    /// Tells the process of a rank that waits to begin. None where there is none.
+    /// Invites the process of a rank that waits to begin. None where there is none.
     fn invite(&mut self, rank: Rank, above: u32) -> Result<Option<Seat>, ClusterError> {
         let Some((mut down, up)) = self.waiting[rank].pop_front() else { return Ok(None) };
         if !say(&mut down, &format!("begin {:016x} {above}\n", self.run)) {

@@ -34,7 +34,8 @@ const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 4 } else { 30 });
 /// Time in which a process that has not said anything yet uses [`WORK_TICKS`], unless it hangs.
 const HUNG: Duration = Duration::from_secs(if cfg!(test) { 8 } else { 600 });
 
-/// Processor time that tells work from the looks of threads that wait, in hundredths of a second.
+/// Least processor time that is taken for work, and not for looks of threads that wait, in
+/// hundredths of a second.
 const WORK_TICKS: u64 = if cfg!(test) { 10 } else { 100 };
 
 /// Time between two looks at a process that has said nothing.

@@ -55,7 +55,7 @@ impl Format {
     }
 }
 
-/// The format of a file that begins so, else the one that its name tells.
+/// The format of a file that begins so, else that of its name.
 ///
 /// # Errors
 /// When it begins as a file of a known format that is not read.

@@ -56,8 +56,8 @@ const SAMPLE_BYTES: usize = 1 << 20;
 /// Bytes that are looked at to know the order of bytes.
 const LOOK_BYTES: usize = 4 << 10;
 
-/// Edges that tell the order of bytes.
-const TELLING_EDGES: usize = 16;
+/// Edges by which the order of bytes is known.
+const BYTE_ORDER_EDGES: usize = 16;
 
 /// The reader of raw records.
 pub(crate) struct Raw;
@@ -210,13 +210,13 @@ fn shape_of(file: &str, record: Record, options: &ReadOptions) -> Result<Shape, 
     }
 }
 
-/// Refuses packed edges that a big-endian machine wrote, where the first ones tell: of ids below
+/// Refuses packed edges that a big-endian machine wrote, where the first ones show it: of ids below
 /// 2^24 the lowest byte is then always 0, and each looks like a multiple of 256.
 fn refuse_big_endian(file: &str, bytes: &[u8]) -> Result<(), InputError> {
     let edges = bytes.as_chunks::<12>().0;
     let swapped = |edge: &[u8; 12]| edge[0] | edge[4] == 0 && edge[8..] == [0; 4];
     let zero = |edge: &[u8; 12]| *edge == [0; 12];
-    if edges.len() < TELLING_EDGES || !edges.iter().all(swapped) || edges.iter().all(zero) {
+    if edges.len() < BYTE_ORDER_EDGES || !edges.iter().all(swapped) || edges.iter().all(zero) {
         return Ok(());
     }
     let what = "expected packed edges in little-endian order, found only ids that are multiples of \

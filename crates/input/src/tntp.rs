@@ -29,7 +29,7 @@ use crate::words::{show, words};
 
 /// Bytes of the shortest link: `1 2;` and its line end.
 const LINK_BYTES_MIN: u64 = 5;
-/// Place of the free flow time where no title tells.
+/// Place of the free flow time where no title names it.
 const TIME_PLACE: usize = 4;
 
 /// The reader of TNTP files.

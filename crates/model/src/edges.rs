@@ -92,8 +92,8 @@ pub trait EdgeStream: Send + Sync {
         0
     }
 
-    /// Told that all edges will be read several times, and that there is memory to spare for this
-    /// number of bytes of what they are read from, which the system may keep. A hint.
+    /// Takes notice that all edges will be read several times, and that there is memory to spare
+    /// for this number of bytes of what they are read from, which the system may keep. A hint.
     fn spare_memory(&self, _bytes: u64) {}
 
     /// Hands all edges of a part to `visit`, in order, in batches of any size (64 Ki edges are a

@@ -101,7 +101,7 @@ use crate::frequency::FrequencyTable;
 use crate::limit::Limit;
 use crate::table::ColumnData;
 
-/// Facts of a vertex that an engine tells a program when the run begins.
+/// Facts of a vertex that a program gets when the run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vertex {
     /// Number of the vertex among those with a state of their own, ascending with the original ids.

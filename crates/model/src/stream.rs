@@ -25,7 +25,7 @@ use crate::program::{Total, Value, Vertex};
 pub trait Stream: Sync {
     /// Result of a vertex.
     type Value: Value;
-    /// State of a vertex, as far as it takes part in telling candidates.
+    /// State of a vertex, as far as candidates depend on it.
     type VertexState: Zeroable + Send + Sync;
     /// Further data of it, for edges that are candidates; `()` where there is no more.
     type Aux: Zeroable + Send + Sync;
@@ -263,7 +263,7 @@ impl ContractedEdge {
 
 /// State of all vertices, by their numbers.
 pub struct StateView<'a, S: Stream + ?Sized> {
-    /// States, which tell candidates.
+    /// States, on which candidates depend.
     pub states: &'a [S::VertexState],
     /// Further data, which edges that are candidates look at.
     pub aux: &'a [S::Aux],

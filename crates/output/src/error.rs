@@ -15,7 +15,7 @@ use welter_progress::FailureKind;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OutputError {
-    /// The format cannot be told from the name, or was asked for and does not exist.
+    /// The format does not follow from the name, or was asked for and does not exist.
     #[error("{name}: {what}")]
     Format {
         /// Name of the output.

@@ -449,7 +449,7 @@ impl ComputationEngine {
         if step != Some(pull.step) {
             return;
         }
-        if pull.tells && task.partition == pull.cell.partition {
+        if pull.lists && task.partition == pull.cell.partition {
             task.holders.note_cells(from, &stock.cells);
         }
         if let Some(left) = stock.left

@@ -23,7 +23,7 @@ use crate::ids::Rank;
 #[derive(Default)]
 pub(crate) struct Holders {
     /// Engines that have not reported their cells.
-    untold: BTreeSet<Rank>,
+    unlisted: BTreeSet<Rank>,
     /// Of the others those that had a chunk of a cell, by its source partition.
     holders: BTreeMap<u32, Vec<Rank>>,
 }
@@ -31,12 +31,12 @@ pub(crate) struct Holders {
 impl Holders {
     /// Holders as long as no engine has reported which cells it has.
     pub(crate) fn of_all(cx: &Context) -> Self {
-        Self { untold: (0..cx.machines()).collect(), holders: BTreeMap::new() }
+        Self { unlisted: (0..cx.machines()).collect(), holders: BTreeMap::new() }
     }
 
     /// An engine has reported of which cells it has a chunk.
     pub(crate) fn note_cells(&mut self, engine: Rank, cells: &[u32]) {
-        if self.untold.remove(&engine) {
+        if self.unlisted.remove(&engine) {
             for &source in cells {
                 self.holders.entry(source).or_default().push(engine);
             }
@@ -44,20 +44,20 @@ impl Holders {
     }
 
     /// Whether an engine has not reported its cells.
-    pub(crate) fn is_untold(&self, engine: Rank) -> bool {
-        self.untold.contains(&engine)
+    pub(crate) fn is_unlisted(&self, engine: Rank) -> bool {
+        self.unlisted.contains(&engine)
     }
 
     /// Whether an engine may have a chunk of a cell.
     pub(crate) fn may_have(&self, engine: Rank, source: u32) -> bool {
         let has = |engines: &Vec<Rank>| engines.contains(&engine);
-        self.untold.contains(&engine) || self.holders.get(&source).is_some_and(has)
+        self.unlisted.contains(&engine) || self.holders.get(&source).is_some_and(has)
     }
 
     /// Machines that may have a chunk of a cell.
     pub(crate) fn of(&self, source: u32) -> Vec<Rank> {
         let informed = self.holders.get(&source).into_iter().flatten();
-        self.untold.iter().chain(informed).copied().collect()
+        self.unlisted.iter().chain(informed).copied().collect()
     }
 }
 
@@ -75,7 +75,7 @@ mod tests {
         holders.note_cells(1, &[3]);
         assert_eq!((holders.of(7), holders.of(3)), (vec![0], vec![0, 1]));
         assert!(holders.may_have(1, 3) && !holders.may_have(1, 7) && holders.may_have(0, 7));
-        assert!(holders.is_untold(0) && !holders.is_untold(1));
+        assert!(holders.is_unlisted(0) && !holders.is_unlisted(1));
         // An answer that comes again, of a pull that was under way, is no news.
         holders.note_cells(1, &[7]);
         holders.note_cells(0, &[]);

@@ -334,7 +334,7 @@ pub struct Pull {
     /// When it was sent, by the clock of the sender.
     pub sent: Time,
     /// Whether the answer shall list other cells; see [`Stock::cells`].
-    pub tells: bool,
+    pub lists: bool,
 }
 
 /// Chunks that a storage engine has left when it answers a pull.

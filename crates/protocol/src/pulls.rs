@@ -87,8 +87,8 @@ impl Pulls {
             if cell.source.is_some_and(|source| !holders.may_have(engine, source)) {
                 continue;
             }
-            let tells = cell.source.is_some() && holders.is_untold(engine);
-            self.ask(cx, engine, (step, cell, active), tells);
+            let lists = cell.source.is_some() && holders.is_unlisted(engine);
+            self.ask(cx, engine, (step, cell, active), lists);
         }
     }
 
@@ -108,12 +108,12 @@ impl Pulls {
         cx: &mut Context,
         engine: Rank,
         (step, cell, active): (Step, Cell, u64),
-        tells: bool,
+        lists: bool,
     ) {
         let again = self.directory.is_none() && self.asked.contains(&engine);
         assert!(!again, "one pull is open at an engine");
         let generation = self.generation;
-        let pull = Pull { step, cell, generation, active, sent: cx.now, tells };
+        let pull = Pull { step, cell, generation, active, sent: cx.now, lists };
         self.asked.push(engine);
         cx.send(engine, Message::Pull(pull));
     }

@@ -101,7 +101,7 @@ pub fn seal(envelope: &Envelope) -> Frame {
     Frame { head, payload }
 }
 
-/// A number that tells envelopes apart by all bytes of their frames.
+/// Digest of an envelope, by all bytes of its frame.
 pub fn digest(envelope: &Envelope) -> u64 {
     let Form { bytes, payload } = form(envelope);
     mix(checksum(&bytes) ^ payload.map_or(0, |payload| payload.hash()))
@@ -235,7 +235,7 @@ wire_struct!(Manifest {
 wire_struct!(Install { incarnations, manifest, previous });
 wire_struct!(MissingBlocks { edges, vertices, updates });
 wire_struct!(Begin { step, control, made, generation, rewrites, edges_only, active, committed });
-wire_struct!(Pull { step, cell, generation, active, sent, tells });
+wire_struct!(Pull { step, cell, generation, active, sent, lists });
 wire_struct!(Stock { more, left, cells });
 wire_struct!(PartitionOutcome { partition, total, active });
 wire_struct!(Envelope { from, from_incarnation, to, to_incarnation, epoch, number, ack, message });

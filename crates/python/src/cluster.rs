@@ -36,14 +36,14 @@ pub(crate) fn cluster_host(
     let place = place(seat);
     let mut wrong = None;
     let answer = working(py, tick, |progress| {
-        let tell = |address: std::net::SocketAddr| {
+        let report = |address: std::net::SocketAddr| {
             let outcome = Python::attach(|py| listening.call1(py, (address.to_string(),)));
             if let Err(error) = outcome {
                 wrong = Some(error);
                 progress.cancel();
             }
         };
-        machines::host(&words, &place, tell, progress)
+        machines::host(&words, &place, report, progress)
     });
     match wrong {
         Some(error) => Err(error),

@@ -44,7 +44,7 @@ pub(crate) fn working<T: Send>(
                 break;
             }
             if wrong.is_none() {
-                let looked = py.check_signals().and_then(|()| tell(tick, &progress));
+                let looked = py.check_signals().and_then(|()| report(tick, &progress));
                 if let Err(error) = looked {
                     progress.cancel();
                     wrong = Some(error);
@@ -64,7 +64,7 @@ pub(crate) fn working<T: Send>(
     })
 }
 
-fn tell(tick: Option<&Bound<'_, PyAny>>, progress: &Progress) -> PyResult<()> {
+fn report(tick: Option<&Bound<'_, PyAny>>, progress: &Progress) -> PyResult<()> {
     let (Some(tick), Some(phase)) = (tick, progress.current()) else { return Ok(()) };
     let unit = match phase.unit {
         Unit::Bytes => "B",

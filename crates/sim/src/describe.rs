@@ -6,7 +6,7 @@ use welter_protocol::random::mix;
 use welter_protocol::wire;
 use welter_protocol::{Effect, Event, Outcome, Rank, Time, Work};
 
-/// A number that tells events apart: of messages by every byte that they would have on a wire.
+/// Digest of an event: of messages by every byte that they would have on a wire.
 pub fn digest(event: &Event) -> u64 {
     match event {
         Event::Start { blocks, manifests } => (blocks.len() + 31 * manifests.len()) as u64,
@@ -23,7 +23,7 @@ pub fn digest(event: &Event) -> u64 {
     }
 }
 
-/// A number that tells outcomes apart by what [`made`] says of them, without making text of it.
+/// Digest of an outcome by what [`made`] says of it, without making text of it.
 fn outcome_hash(outcome: &Outcome) -> u64 {
     let (which, counts) = match outcome {
         Outcome::Ingested { read, filled, degrees } => {

@@ -99,7 +99,7 @@ pub struct Profile {
     pub updates: Size,
     /// Accumulators that were handed over; records are those that were touched.
     pub accumulators: Size,
-    /// Bytes that a machine tells of the degree of each vertex; 0 where the program looks at none.
+    /// Bytes that a machine sends of the degree of each vertex; 0 where the program looks at none.
     pub degree_bytes: u64,
     /// Edges that were streamed in each iteration, and updates that they made.
     pub iterations: Vec<[u64; 2]>,

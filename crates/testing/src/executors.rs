@@ -346,7 +346,7 @@ impl Executor {
         self
     }
 
-    /// The route that was told to the engine.
+    /// The route that was stated to the engine.
     pub fn route(&self) -> Option<Route> {
         match self {
             Self::Reference => None,

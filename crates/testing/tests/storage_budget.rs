@@ -58,7 +58,7 @@ impl Task {
         }
     }
 
-    /// A route that it can be told to take.
+    /// A route that it can be made to take.
     fn route(self, number: usize) -> Route {
         match self {
             Self::Ranks

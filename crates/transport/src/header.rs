@@ -27,7 +27,7 @@ pub const HEAD_BYTES: usize = 96;
 /// Place of the tag, which is over all behind it.
 pub(crate) const TAG: std::ops::Range<usize> = 16..32;
 
-/// The top bit of a nonce tells acknowledgements alone from buckets.
+/// Largest number: the top bit of a nonce says whether it is of an acknowledgement alone.
 const NUMBER_MAX: u64 = u64::MAX >> 1;
 
 const MAGIC: u8 = 0xb1;

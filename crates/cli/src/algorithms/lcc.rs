@@ -72,7 +72,7 @@ impl Algorithm for Options {
         Layout::of_intersect::<Lcc>()
     }
 
-    /// Weights tell the ways that edges go.
+    /// Weights say the ways that edges go.
     fn weighs(&self) -> bool {
         true
     }

@@ -69,7 +69,7 @@ enum Method {
     Auto,
     /// Edges offer themselves to the components at their ends, which are found in memory
     Passes,
-    /// Vertices tell their neighbours what they know of their component, edge by edge
+    /// Vertices send their neighbours what they know of their component, edge by edge
     #[value(alias = "labels")]
     LabelPropagation,
 }

@@ -99,7 +99,7 @@ impl Algorithm for Options {
         Some(self.method.taken())
     }
 
-    /// Weights tell the ways that edges go.
+    /// Weights say the ways that edges go.
     fn weighs(&self) -> bool {
         self.method.by_labels()
     }

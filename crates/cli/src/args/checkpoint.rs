@@ -85,7 +85,7 @@ impl ResumeArgs {
         self.resources.unheard_by_machines(are_processes)
     }
 
-    /// Puts what is said now over what the run was told.
+    /// Puts what is said now over what was said of the run.
     pub(crate) fn put(self, run: &mut RunOptions) {
         if self.output.is_some() {
             (run.output.output, run.output.output_format) = (self.output, self.output_format);

@@ -105,7 +105,7 @@ pub(crate) enum Cluster {
     Local(usize),
     /// Computers of a list.
     Static(PathBuf),
-    /// Computers of which the environment tells.
+    /// Computers that the environment states.
     Env,
     /// Nodes of a Ray cluster, at this address or the one that Ray finds.
     Ray(Option<String>),

@@ -177,7 +177,7 @@ impl From<Encoding> for EncodingArg {
 }
 
 impl ResourceArgs {
-    /// Puts what is said now over what a run was told when it began. A route comes with its own
+    /// Puts what is said now over what was said when a run began. A route comes with its own
     /// options, so those of the route of then are gone.
     pub(crate) fn put(self, then: &mut Self) {
         then.threads = self.threads.or(then.threads);

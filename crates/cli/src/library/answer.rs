@@ -148,7 +148,7 @@ impl Answer {
         caught(|| preview::render(self.table.table(), self.top, count))
     }
 
-    /// Writes all rows to a file, in a format that its name tells unless `format` does. The file is
+    /// Writes all rows to a file, in the format of its name unless `format` states one. The file is
     /// whole and on the device when that is done, or as it was.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
-    /// Whether it can be told to read no weights.
+    /// Whether an option lets it read no weights.
     pub fn ignores_weights(&self) -> bool {
         self.parameters.iter().any(|parameter| parameter.name == "no_weights")
     }

@@ -73,7 +73,7 @@ fn seating(address: SocketAddr) -> Seating {
     }
 }
 
-/// Both connections of a machine that comes, which is told to begin.
+/// Both connections of a machine that comes, which receives its beginning.
 fn begun(listener: &TcpListener) -> (BufReader<TcpStream>, BufReader<TcpStream>) {
     let [mut down, mut up] = [(); 2].map(|()| BufReader::new(listener.accept().unwrap().0));
     assert_eq!(Joining::read(&mut down).unwrap().purpose, Purpose::Down);

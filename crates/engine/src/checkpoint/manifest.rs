@@ -95,7 +95,7 @@ const _: () = assert!(HEAD_BYTES == 32 && ENTRY_BYTES == 80);
 
 /// Bytes of what is known of an iteration.
 pub(super) const LEVEL_BYTES: u64 = 24;
-/// Bits of the first word of a level that tell its mode; those above, how many iterations it has
+/// Bits of the first word of a level that are its mode; those above, how many iterations it has
 /// beyond one.
 pub(super) const MODE_BITS: u32 = 8;
 /// No file is larger.

@@ -1,4 +1,4 @@
-//! Columns of vertices, in memory or on storage, that schedules use without telling these apart.
+//! Columns of vertices, in memory or on storage, that schedules use alike.
 //!
 //! A schedule takes a column apart by stripe. A worker opens the [part](ColumnPart) of a stripe
 //! with its [`PartIo`], changes it, and puts it back: in memory nothing is moved by that, and on

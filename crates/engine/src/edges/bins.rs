@@ -51,14 +51,14 @@ impl Grid {
         }
     }
 
-    /// Whether lines of this kind can tell the slots of every group and stripe apart.
+    /// Whether lines of this kind have bits for the slots of every group and stripe.
     pub(crate) fn fits<W: Waiting>(&self) -> bool {
         let narrow = |slots: Range<u64>| slots.end - slots.start <= 1 << W::SLOT_BITS;
         (0..self.groups.len()).all(|run| narrow(self.groups.slots(run, self.slots)))
             && (0..self.stripes.len()).all(|run| narrow(self.stripes.slots(run, self.slots)))
     }
 
-    /// Whether no stripe has more of these vertices than keys can tell apart.
+    /// Whether no stripe has more of these vertices than there are keys.
     pub(crate) fn is_narrow(&self, vertices: &Vertices, width_bits: u32) -> bool {
         let before = |slot: u64| vertices.index(slot.min(vertices.slots()));
         let narrow = |slots: Range<u64>| before(slots.end) - before(slots.start) <= 1 << width_bits;
@@ -210,7 +210,7 @@ impl OpenBin<'_> {
 
 /// Lowest bits of a key that say which way of an edge a record is.
 pub(crate) fn way_bits<W: Waiting>() -> u32 {
-    u32::from(W::TELLS_WAYS)
+    u32::from(W::SEPARATES_WAYS)
 }
 
 /// Where the slots of a cell begin, and where the key of a record is divided.

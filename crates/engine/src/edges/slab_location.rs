@@ -72,7 +72,7 @@ pub(crate) struct SpilledSlabs {
     read: OnceLock<ReadBack>,
     /// Slabs that stay where they are, because they are too many to be read at once.
     apart: OnceLock<Vec<SpilledSlab>>,
-    /// Told when these slabs were read ahead and are free again.
+    /// Budget that gets back these slabs when they were read ahead and are free again.
     window: OnceLock<Arc<ReadAheadBudget>>,
 }
 

@@ -76,5 +76,5 @@ pub(crate) const STATE_SLABS: usize = 2 * STATES_IN_FLIGHT + 1;
 pub(crate) const CHUNK_FRAME_BYTES: u64 = (HEADER_BYTES + 2 * SECTION) as u64;
 /// The part of a slab of updates that may be left: one with less is full.
 pub(crate) const SLAB_REST: u64 = 32;
-/// Bytes that tell where a chunk of updates lies.
+/// Bytes of the place of a chunk of updates.
 pub(crate) const CHUNK_ENTRY_BYTES: u64 = 48;

@@ -12,14 +12,14 @@ use crate::machine::storage::slabs_read;
 pub(crate) const BIN_PAGE_LINES: usize = 64;
 /// Bytes of a page of a bin.
 pub(crate) const BIN_PAGE_BYTES: usize = BIN_PAGE_LINES * LINE_BYTES;
-/// Bytes that tell where a page of a bin lies.
+/// Bytes of the place of a page of a bin.
 pub(crate) const PAGE_PLACE_BYTES: u64 = 16;
-/// Bytes that tell it in a list of the pages of all bins.
+/// Bytes of an entry in a list of the pages of all bins.
 pub(crate) const PAGE_ENTRY_BYTES: u64 = PAGE_PLACE_BYTES + size_of::<u32>() as u64;
 /// Entries of a block of such a list: few enough that it gets no huge page.
 pub(crate) const PAGE_LIST_BLOCK: u64 = (120 << 10) / PAGE_ENTRY_BYTES;
 
-/// Bytes that tell where `pages` pages of bins lie, when those of a bin lie together.
+/// Bytes of the places of `pages` pages of bins, when those of a bin lie together.
 pub(crate) fn sorted_pages(pages: u64) -> u64 {
     pages * PAGE_PLACE_BYTES
 }
@@ -52,8 +52,8 @@ pub(crate) fn tile_index(tiles: u64) -> u64 {
     tiles * (INDEX_ENTRY_BYTES as u64 + 96)
 }
 
-/// Bytes that tell where `chunks` chunks lie and what is in them, and where the `extents` extents
-/// lie that are read at once.
+/// Bytes of the places of `chunks` chunks and of what is in them, and of the places of the
+/// `extents` extents that are read at once.
 pub(crate) fn places(chunks: u64, extents: u64) -> u64 {
     chunks * 160 + extents * 64
 }

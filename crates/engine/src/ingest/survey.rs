@@ -24,7 +24,7 @@ use crate::plan::Plan;
 /// Segments whose vertices are estimated together: few are guessed badly.
 const BLOCK: usize = 16;
 
-/// Vertices that tell nothing of how many more there will be.
+/// Vertices of which nothing follows for the number of all.
 const FEW: f64 = 100.0;
 
 /// The share of an estimate that is added to it.

@@ -48,19 +48,19 @@ pub(crate) struct EndpointSignals<'a, E: Extended> {
 }
 
 impl<E: Extended> EndpointSignals<'_, E> {
-    /// Shows edges with as many states, and hands the updates for their targets to `tell`.
+    /// Shows edges with as many states, and hands the updates for their targets to `send`.
     pub(crate) fn run(
         &self,
         keys: Keys<'_>,
         weights: Option<&[f64]>,
         states: &mut [E::State],
-        tell: impl FnMut(usize, E::Update),
+        send: impl FnMut(usize, E::Update),
     ) {
         dispatched(
             #[inline(always)]
             || match weights {
-                None => self.said_by(keys, |_| 1.0, states, tell),
-                Some(weights) => self.said_by(keys, |edge| weights[edge], states, tell),
+                None => self.said_by(keys, |_| 1.0, states, send),
+                Some(weights) => self.said_by(keys, |edge| weights[edge], states, send),
             },
         );
     }
@@ -71,7 +71,7 @@ impl<E: Extended> EndpointSignals<'_, E> {
         keys: Keys<'_>,
         weight: impl Fn(usize) -> f64,
         states: &mut [E::State],
-        tell: impl FnMut(usize, E::Update),
+        send: impl FnMut(usize, E::Update),
     ) {
         let (all, target_bits) = (keys.keys(), keys.target_bits());
         match self.source_signals {
@@ -81,10 +81,10 @@ impl<E: Extended> EndpointSignals<'_, E> {
                     fetch(sources, later as usize);
                     &sources[source]
                 };
-                self.show(keys, weight, source_signals, states, tell);
+                self.show(keys, weight, source_signals, states, send);
             }
             SourceSignals::Edges(source_signals) => {
-                self.show(keys, weight, |place, _| &source_signals[place], states, tell);
+                self.show(keys, weight, |place, _| &source_signals[place], states, send);
             }
         }
     }
@@ -96,7 +96,7 @@ impl<E: Extended> EndpointSignals<'_, E> {
         weight: impl Fn(usize) -> f64,
         source_signals: impl Fn(usize, usize) -> &'s E::Signal,
         states: &mut [E::State],
-        mut tell: impl FnMut(usize, E::Update),
+        mut send: impl FnMut(usize, E::Update),
     ) {
         let program = self.program;
         let [first_source, first_target] = self.base;
@@ -109,7 +109,7 @@ impl<E: Extended> EndpointSignals<'_, E> {
                 target: (first_target + target) as u32,
                 weight: weight(place),
             };
-            tell(
+            send(
                 target,
                 program.edge(edge, source_signals(place, source), &targets[target], state),
             );

@@ -83,8 +83,8 @@ pub(crate) trait Waiting: Send + Sync {
     const PER_LINE: usize;
     /// Low bits of a slot that a line keeps.
     const SLOT_BITS: u32;
-    /// Whether it is told apart which arcs are reverses of edges.
-    const TELLS_WAYS: bool = false;
+    /// Whether arcs that are reverses of edges are marked.
+    const SEPARATES_WAYS: bool = false;
     /// Writes an edge to a line.
     fn write(line: &mut Line, place: usize, source: u32, target: u32, weight: f64);
     /// Low bits of source and destination of an edge, and its weight.
@@ -227,7 +227,7 @@ impl<W: Sparing> Waiting for BothWays<W> {
 
     const PER_LINE: usize = W::PER_LINE;
     const SLOT_BITS: u32 = W::BITS_LEFT;
-    const TELLS_WAYS: bool = true;
+    const SEPARATES_WAYS: bool = true;
 
     #[inline(always)]
     fn write(line: &mut Line, place: usize, source: u32, target: u32, weight: f64) {
@@ -267,7 +267,7 @@ mod tests {
             let slot = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(place as u64 + 1);
             ((slot & mask) as u32, (slot >> 32 & mask) as u32, place as f64)
         };
-        let is_reverse = |place: usize| W::TELLS_WAYS && place % 3 != 1;
+        let is_reverse = |place: usize| W::SEPARATES_WAYS && place % 3 != 1;
         for place in 0..W::PER_LINE {
             let (source, target, weight) = edge(place);
             W::write(&mut line, place, source, target, weight);

@@ -22,7 +22,7 @@ pub fn trim() {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGE_BYTES: libc::c_int = 1 << 20;
 
-/// Tells the allocator to give large lists back to the system as soon as they are gone, and what is
+/// Asks the allocator to give large lists back to the system as soon as they are gone, and what is
 /// free at the end of its memory. For a process that counts its memory; once, when it begins.
 pub fn keep_little() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -232,7 +232,7 @@ impl Layout {
         self.fold().is_some_and(|fold| fold.frontier != FrontierKind::All)
     }
 
-    /// Bytes that tell whether a vertex is active.
+    /// Bytes of the flag whether a vertex is active.
     pub(super) fn active(&self) -> u64 {
         u64::from(self.has_frontier())
     }

@@ -51,7 +51,7 @@ struct Open {
     bins_most: u64,
     /// Bytes of lines and pages that are filled, and of what is on the list beside pages.
     bytes: u64,
-    /// Bytes of what tells where pages lie, until they are sorted.
+    /// Bytes of the places of pages, until they are sorted.
     listed: u64,
 }
 

@@ -116,9 +116,9 @@ impl TrianglesPlan {
             .shared(self.rows_bytes)
             .each_worker(premises.marks_bytes() + 4 * row_bytes(premises))
             .each_worker(buckets(self.bins + self.ranges + 2));
-        let tell = written.shared(self.rows_bytes).each_worker(columns(4) + buckets(1));
+        let own = written.shared(self.rows_bytes).each_worker(columns(4) + buckets(1));
         let values = phase.each_worker(columns(4 + premises.program.value) + (TOLD_BYTES << bits));
-        let phases = [order, orient, sweep, tell, values].map(MemoryAccount::bytes);
+        let phases = [order, orient, sweep, own, values].map(MemoryAccount::bytes);
         let listed = footprint::chunk_lists(self.chunks(premises));
         listed + 4 * self.top + phases.into_iter().max().unwrap_or(0)
     }

@@ -14,7 +14,7 @@ use crate::direction::{Direction, is_called};
 use crate::error::InputError;
 use crate::options::ReadOptions;
 
-/// Rows that tell whether a column says directions, as many as of a sample of text.
+/// Rows by which it is known whether a column says directions, as many as of a sample of text.
 pub(crate) const SAMPLE_ROWS: usize = 2000;
 
 /// The place of a column that may say directions, unless the user says what edges are.

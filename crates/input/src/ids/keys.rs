@@ -108,7 +108,8 @@ impl Keys for Vec<u64> {
     }
 }
 
-/// Bytes of a name that tell where it goes, at most. Few in tests, so that some names are longer.
+/// Bytes of a name by which its place is chosen, at most. Few in tests, so that some names are
+/// longer.
 const HEAD_BYTES: usize = if cfg!(test) { 5 } else { 1 << 10 };
 
 /// Bytes before each name that is written down: its length.

@@ -76,8 +76,8 @@ pub(super) struct Stored<'a> {
     pub(super) file: Option<(&'a StoredBytes, u64)>,
 }
 
-/// Number of the first bytes that tell something, where they are packed: nothing is known of a
-/// block before all of it is there.
+/// Number of the first bytes that are looked at, where they are packed: nothing is known of a block
+/// before all of it is there.
 pub(super) fn wanted(head: &[u8], path: &Path) -> Option<u64> {
     match packing(head, &name_of(path))? {
         Layer::Bzip2 => Some(BLOCK_HEAD_BYTES),

@@ -20,7 +20,7 @@ use crate::layout::{Escape, Layout, Quote, Separator, SeparatorString};
 use crate::options::ReadOptions;
 use crate::words::show;
 
-/// Rows whose kinds are looked at to tell candidates apart.
+/// Rows whose kinds are looked at to rank candidates.
 const TYPED_ROWS: usize = 100;
 
 /// Rows, each with its fields.

@@ -134,7 +134,7 @@ fn as_many_chunks_are_streamed_at_a_time_as_there_are_cores_for() {
         engine.done(&mut cx, token, Outcome::Opened);
         let step = Step { iteration: 0, phase: Phase::Scatter };
         let pull =
-            Pull { step, cell: Cell::all(0), generation: 0, active: 1, sent: 0, tells: false };
+            Pull { step, cell: Cell::all(0), generation: 0, active: 1, sent: 0, lists: false };
         let mut at_work = Vec::new();
         for number in 0..CHUNKS {
             engine.pulled(&mut cx, number as Rank % 2, pull, Some(chunk(number)), &MORE);
@@ -209,7 +209,7 @@ fn masters_are_interrupted_between_chunks_if_at_all() {
         generation: 0,
         active: u64::MAX,
         sent: 0,
-        tells: false,
+        lists: false,
     };
     for (handover, is_interrupted) in [(Handover::Memory, false), (Handover::Interrupt, true)] {
         let (mut cx, mut engine) = opened(Config { handover, ..of_two() }, Phase::Gather);
@@ -264,7 +264,7 @@ fn nobody_proposes_help_where_partitions_are_static() {
         let (mut cx, mut engine) = opened(Config { bias, ..of_two() }, Phase::Scatter);
         let step = Step { iteration: 0, phase: Phase::Scatter };
         let pull =
-            Pull { step, cell: Cell::all(0), generation: 0, active: 1, sent: 0, tells: false };
+            Pull { step, cell: Cell::all(0), generation: 0, active: 1, sent: 0, lists: false };
         for _ in 0..2 {
             engine.pulled(&mut cx, 0, pull, None, &NONE);
             engine.pulled(&mut cx, 1, pull, None, &NONE);
@@ -290,7 +290,7 @@ fn filled() -> Vec<Filled> {
 fn what_is_carried_is_flushed_told_in_parts_and_gathered_one_iteration_later() {
     let step = Step { iteration: 0, phase: Phase::Gather };
     let pull =
-        Pull { step, cell: Cell::all(0), generation: 0, active: u64::MAX, sent: 0, tells: false };
+        Pull { step, cell: Cell::all(0), generation: 0, active: u64::MAX, sent: 0, lists: false };
     for carries in [false, true] {
         // A window of one byte: what was sent must be stored before more is.
         let config = Config { carries, store_window_bytes: 1, ..of_two() };
@@ -346,7 +346,7 @@ fn the_next_cell_is_asked_for_when_all_are_for_the_one_at_work() {
     let step = Step { iteration: 0, phase: Phase::Fold };
     let pull = |source| {
         let cell = Cell { partition: 0, source: Some(source) };
-        Pull { step, cell, generation: 0, active: 1, sent: 0, tells: false }
+        Pull { step, cell, generation: 0, active: 1, sent: 0, lists: false }
     };
     engine.pulled(&mut cx, 0, pull(0), Some(chunk(0)), &MORE);
     for name in gets(&mut cx) {
@@ -388,13 +388,13 @@ fn who_has_told_of_its_cells_is_asked_for_no_other() {
     let config = Config { route: Route::Fold, width: Width::Forced(2), ..of_two() };
     let (mut cx, mut engine) = opened(config, Phase::Fold);
     let step = Step { iteration: 0, phase: Phase::Fold };
-    let pull = |source, tells| {
+    let pull = |source, lists| {
         let cell = Cell { partition: 0, source: Some(source) };
-        Pull { step, cell, generation: 0, active: 1, sent: 0, tells }
+        Pull { step, cell, generation: 0, active: 1, sent: 0, lists }
     };
     let pulls = |cx: &mut Context| -> Vec<(Cell, bool)> {
         let pull = |message| match message {
-            Message::Pull(pull) => Some((pull.cell, pull.tells)),
+            Message::Pull(pull) => Some((pull.cell, pull.lists)),
             _ => None,
         };
         said(cx).into_iter().filter_map(pull).collect()
@@ -448,7 +448,7 @@ fn who_helps_takes_no_more_than_it_may_hand_over() {
         let (mut cx, mut engine) = opened(config, Phase::Gather);
         let partition = u32::from(stolen);
         let cell = Cell::all(partition);
-        let pull = Pull { step, cell, generation: 0, active: u64::MAX, sent: 0, tells: false };
+        let pull = Pull { step, cell, generation: 0, active: u64::MAX, sent: 0, lists: false };
         if stolen {
             said(&mut cx);
             engine.take_up(&mut cx, partition, true);

@@ -144,13 +144,13 @@ impl StorageEngine {
     /// Stock here when a pull is answered. In a step that has not begun here it is not known which
     /// sources are active, so all cells that have a chunk are listed.
     fn stock(&mut self, cx: &mut Context, pull: Pull) -> Stock {
-        let Pull { step, cell, generation, active, tells, .. } = pull;
+        let Pull { step, cell, generation, active, lists, .. } = pull;
         let set = self.sets.get(&streamed(step, generation, cell));
         let more = set.is_some_and(|set| set.may_have(step, active));
         let mut cells = Vec::new();
         let is_begun = self.step == Some(step);
         let left = is_begun.then(|| self.remaining(cx, step, cell.partition).bytes);
-        if tells {
+        if lists {
             let ends = [None, Some(u32::MAX)].map(|source| Cell { source, ..cell });
             let [first, last] = ends.map(|cell| streamed(step, generation, cell));
             for ((.., cell), set) in self.sets.range(first..=last) {

@@ -41,7 +41,7 @@ fn what_is_measured_as_service_has_no_wait_in_it() {
     let (mut cx, mut engine) = (context(), StorageEngine::default());
     let step = Step { iteration: 0, phase: Phase::Scatter };
     let pull =
-        Pull { step, cell: Cell::all(0), generation: 0, active: u64::MAX, sent: 0, tells: false };
+        Pull { step, cell: Cell::all(0), generation: 0, active: u64::MAX, sent: 0, lists: false };
     let (first, second) = (edges(1), edges(2));
     // Two writes, and a read between them: of each the device needs ten.
     engine.store(&mut cx, 1, first.0, first.1.clone());
@@ -83,7 +83,7 @@ fn at_once(cx: &mut Context) -> (Vec<BlockName>, usize) {
 fn what_needs_no_disk_has_no_turn_at_it() {
     let step = Step { iteration: 0, phase: Phase::Scatter };
     let pull =
-        Pull { step, cell: Cell::all(0), generation: 0, active: u64::MAX, sent: 0, tells: false };
+        Pull { step, cell: Cell::all(0), generation: 0, active: u64::MAX, sent: 0, lists: false };
     let name = vertices(Epoch::default(), 0, 0, 0);
     for vertex_sets in [VertexSets::Disk, VertexSets::Memory] {
         let config = Config { vertex_sets, ..of_two() };
@@ -110,7 +110,7 @@ fn a_chunk_is_there_for_pulls_that_come_after_it() {
     let (mut cx, mut engine) = (context(), StorageEngine::default());
     let step = Step { iteration: 0, phase: Phase::Scatter };
     let pull =
-        Pull { step, cell: Cell::all(0), generation: 0, active: u64::MAX, sent: 0, tells: false };
+        Pull { step, cell: Cell::all(0), generation: 0, active: u64::MAX, sent: 0, lists: false };
     let (block, payload) = edges(1);
     engine.store(&mut cx, 1, block, payload);
     engine.pull(&mut cx, 1, pull);
@@ -133,7 +133,7 @@ fn what_remains_is_what_can_still_be_handed_out() {
     (engine.step, engine.active) = (Some(step), Arc::from([0b1010, 0]));
     assert_eq!(engine.remaining(&cx, step, 0), Remaining { bytes: 16, cells: 1, sources: 32 });
     let pull =
-        Pull { step, cell: Cell::all(0), generation: 0, active: 0b1010, sent: 0, tells: false };
+        Pull { step, cell: Cell::all(0), generation: 0, active: 0b1010, sent: 0, lists: false };
     for left in [8, 0] {
         engine.pull(&mut cx, 1, pull);
         let (token, _) = asked(&mut cx);

@@ -13,7 +13,7 @@ const HEIGHT: f64 = 240.0;
 /// Width of a bar from which on its number stands above it.
 const LABELLED: f64 = 26.0;
 
-/// Colours that people who see few colours tell apart too, and dark ones.
+/// Colours that differ for people who see few colours too, and dark ones.
 const COLOURS: [&str; 10] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#8b4513",
     "#6a3d9a", "#000000",

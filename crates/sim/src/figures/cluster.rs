@@ -43,7 +43,7 @@ const CHUNK_BYTES: u64 = 4 << 20;
 const MEMORY_BYTES: u64 = 32 << 30;
 /// Of these what bins may take while edges are read, when nothing else is there.
 const BINS_BYTES: u64 = MEMORY_BYTES / 2;
-/// Bytes that a machine tells of the degree of each vertex, of programs that look at them (decision
+/// Bytes that a machine sends of the degree of each vertex, of programs that look at them (decision
 /// 131), but for eight more of each vertex of 256 edges and more, which are few.
 const DEGREE_BYTES: u64 = 1;
 /// Virtual nanoseconds of a second.

@@ -67,7 +67,7 @@ struct Sums {
     edges: Chunks,
     updates: Chunks,
     accumulators: Chunks,
-    /// Bytes of degrees that were told, and vertices of which.
+    /// Bytes of degrees that were sent, and vertices of which.
     degrees: u64,
     vertices: u64,
     iterations: Vec<[u64; 2]>,

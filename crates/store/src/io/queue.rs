@@ -42,7 +42,7 @@ const JOINED_MOST: usize = 1024;
 /// way while the places of another are used.
 const JOINED_IN_FLIGHT: usize = 2;
 
-/// More threads than this a queue has only where it is told to have as many requests in flight.
+/// Threads of a queue at most, but where its settings state as many requests in flight.
 const THREADS_MAX: usize = 16;
 
 impl<M: Memory> Queue<M> {

@@ -24,7 +24,7 @@ const CALL_BYTES_MAX: usize = 1 << 30;
 /// Linux 6.18 writes were never answered, in several rings at the same time: calls that the kernel
 /// does by threads waited, and there was no such thread. One more call makes it start one.
 const REMINDERS: u32 = 300;
-/// Number that tells the answer to a reminder.
+/// Number of the answer to a reminder.
 const REMINDER: u64 = u64::MAX;
 
 /// A piece of memory, as the kernel takes lists of them (`struct iovec`).
@@ -46,7 +46,7 @@ impl Vector {
 /// Requests in the kernel, and those that wait for their turn.
 pub(super) struct Ring<M: Memory> {
     kernel: IoUring,
-    /// Requests that the kernel works on, by the number that it was told.
+    /// Requests that the kernel works on, by the number that it got.
     flights: Vec<Option<Request<M>>>,
     /// Memory of the neighbours of each of them, for their next call.
     vectors: Vec<Vec<Vector>>,

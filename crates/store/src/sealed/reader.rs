@@ -19,7 +19,7 @@ use crate::io::{Call, Faults, IoOptions, Remote, check, read_exact};
 /// Bytes of a file elsewhere that are asked for at once.
 const AHEAD_BYTES: u64 = 8 * (BLOCK_BYTES + CHECKSUM_BYTES) as u64;
 
-/// Bytes of a file here that the system is told of at once: by more than its read-ahead it would
+/// Bytes of a file here that the system is advised of at once: by more than its read-ahead it would
 /// read the first ones alone.
 const ADVISED_BYTES: usize = 128 << 10;
 

@@ -51,7 +51,7 @@ fn with_faults(options: &IoOptions, faults: &Arc<Faults>) -> IoOptions {
     IoOptions { faults: Some(Arc::clone(faults)), ..options.clone() }
 }
 
-/// Bytes that are told from those of any other number.
+/// Bytes that differ from those of any other number.
 fn content(number: u64, bytes: usize) -> Vec<u8> {
     let mut state = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let next = || {

@@ -1,4 +1,4 @@
-//! Every flipped bit and every missing byte is noticed, and told with its file.
+//! Every flipped bit and every missing byte is noticed, and reported with its file.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;

@@ -35,7 +35,7 @@ pub(crate) fn no_vertex(edge: &InputEdge, vertices: u64) -> EngineError {
     other(format!("an edge from {source} to {target} in a graph of {vertices} vertices"))
 }
 
-/// A pass over edges, by which their bins are told apart.
+/// A pass over edges, each with bins of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     /// The only one: bins of cells, or of the partition of their sources alone.

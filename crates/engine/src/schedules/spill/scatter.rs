@@ -121,7 +121,7 @@ impl SpillSchedule<'_> {
             let mut upcoming = |place| upcoming.get(place).copied();
             let WorkerState { scratch, chunks, writer, records, counts, .. } = state;
             let cell = UpdateKey::new(iteration, task as u32, partition as u32);
-            let mut teller = SignalWriter::new(&own, (signals, width), once);
+            let mut signal_writer = SignalWriter::new(&own, (signals, width), once);
             let mut sink = ChunkSink::new((writer, records), cell);
             chunks.stripe((task, &mut upcoming), wants, |_, chunk: Chunk<'_>| {
                 let coding = Coding::weighted(chunk.label(), false);
@@ -133,7 +133,7 @@ impl SpillSchedule<'_> {
                     let (first, mut done) = ((tile.source, coding.target_bits), Ok(()));
                     coding.keys(&tile, 0..tile.edges, scratch, |keys, _| {
                         if done.is_ok() {
-                            done = teller.send_own(keys, first, &mut sink);
+                            done = signal_writer.send_own(keys, first, &mut sink);
                         }
                     });
                     done?;

@@ -109,7 +109,7 @@ impl<'r, 'b> SignalReader<'r, 'b> {
             if source != self.last.0 || !self.once {
                 self.hear(source)?;
             }
-            let (_, signal) = self.records.get(self.last.1).ok_or_else(not_told)?;
+            let (_, signal) = self.records.get(self.last.1).ok_or_else(other_signals)?;
             by_edge.extend_from_slice(signal);
         }
         Ok(())
@@ -118,10 +118,10 @@ impl<'r, 'b> SignalReader<'r, 'b> {
     fn hear(&mut self, source: u64) -> Result<(), EngineError> {
         let found = match self.records.get(self.next) {
             Some((found, _)) => found,
-            None => self.turn()?.ok_or_else(not_told)?,
+            None => self.turn()?.ok_or_else(other_signals)?,
         };
         if u64::from(found) != source {
-            return Err(not_told());
+            return Err(other_signals());
         }
         self.last = (source, self.next);
         self.next += 1;
@@ -146,14 +146,14 @@ impl<'r, 'b> SignalReader<'r, 'b> {
     /// read.
     pub(super) fn end(mut self) -> Result<u64, EngineError> {
         if self.records.get(self.next).is_some() || self.turn()?.is_some() {
-            return Err(not_told());
+            return Err(other_signals());
         }
         Ok(self.received)
     }
 }
 
 /// An edge met what another source said, or nothing.
-fn not_told() -> EngineError {
+fn other_signals() -> EngineError {
     let what = "a stripe was told something else than its edges want";
     EngineError::internal(what)
 }

@@ -82,7 +82,7 @@ impl TriangleRun<'_> {
             self.merge(bins, &here, waiting, &mut worker_states)?;
             self.close(&here, &mut worker_states)?;
             self.close_arrivals(waiting.take(UpdateKind::Rows, number), &here, &mut worker_states)?;
-            self.tell_own(bins, &here, &mut worker_states)?;
+            self.send_own(bins, &here, &mut worker_states)?;
             here.shut()?;
             self.gather_counts(2 * number as u32 + 1, waiting, &mut worker_states)?;
         }
@@ -223,7 +223,7 @@ impl TriangleRun<'_> {
     }
 
     /// Delivers what was counted of the ranks of the range.
-    fn tell_own(
+    fn send_own(
         &self,
         bins: &Range<usize>,
         here: &CurrentRange,
