@@ -30,11 +30,11 @@ use crate::load::Source;
 use crate::numbered::Numbered;
 use crate::session::Session;
 
-/// How a graph is read for an algorithm on a cluster.
+/// Reading of a graph for an algorithm on a cluster.
 pub(crate) struct InputReading {
     /// Options of readers.
     pub(crate) options: ReadOptions,
-    /// How edges become a graph.
+    /// Reading by which edges become a graph.
     pub(crate) reading: Reading,
     /// Whether the program looks at weights that are read.
     pub(crate) weighs: bool,
@@ -61,7 +61,7 @@ pub(crate) struct Shares {
 }
 
 impl InputReading {
-    /// How it is read by the machine of a rank, if the process is one, of as many.
+    /// Reading by the machine of a rank, if the process is one, of as many.
     pub(crate) fn of(
         algorithm: &dyn Algorithm,
         args: &RunOptions,

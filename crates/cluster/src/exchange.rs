@@ -212,7 +212,7 @@ impl Member {
         self.me
     }
 
-    /// How many members there are.
+    /// Number of members.
     pub fn members(&self) -> usize {
         self.members
     }

@@ -220,7 +220,7 @@ pub enum InputError {
     /// Another machine that reads a share of the input is out of reach.
     #[error("a machine that reads a share of the input is lost: {what}")]
     Lost {
-        /// How that was noticed.
+        /// Sign by which that was noticed.
         what: String,
     },
     /// The run was asked to end.

@@ -1,5 +1,5 @@
-//! How machines that read shares of an input together hand each other bytes: in rounds, in which
-//! each has something for every other one.
+//! Exchange of bytes by machines that read shares of an input together: in rounds, in which each
+//! has something for every other one.
 //!
 //! ```text
 //! member i  ── pieces[j] ──>  member j      a round: all pieces of all members, none of the next
@@ -22,7 +22,7 @@ pub trait Exchange {
     /// Number of this member, counted from 0.
     fn me(&self) -> usize;
 
-    /// How many members there are.
+    /// Number of members.
     fn members(&self) -> usize;
 
     /// Hands the piece of each place to the member of that number, and waits for what all others

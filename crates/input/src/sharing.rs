@@ -85,7 +85,7 @@ pub enum SharedIds {
 /// Part of a member of an exchange.
 #[derive(Clone, Copy, Debug)]
 pub struct Role {
-    /// How many shares there are: members of smaller numbers read the one of their number.
+    /// Number of shares: members of smaller numbers read the one of their number.
     pub shares: usize,
     /// Whether it wants all ids.
     pub wants_ids: bool,
@@ -161,7 +161,7 @@ struct Sharing<'a> {
     prepared: &'a Prepared,
     context: Context<'a>,
     role: Role,
-    /// Which members want all ids.
+    /// Members that want all ids.
     wanted: &'a [bool],
 }
 

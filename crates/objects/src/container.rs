@@ -41,9 +41,9 @@ const TOKEN: &str = "AWS_CONTAINER_AUTHORIZATION_TOKEN";
 
 /// Hosts of the services, which speak plain `http`. The first one has the relative paths.
 const SERVICES: [&str; 3] = ["169.254.170.2", "169.254.170.23", "fd00:ec2::23"];
-/// How long keys must be good for to be kept.
+/// Time that keys must be good for to be kept.
 const EARLY: Duration = Duration::from_mins(5);
-/// How long those that are good for less are kept all the same: requests that are made together
+/// Time that those that are good for less are kept all the same: requests that are made together
 /// share them.
 const SHARED: Duration = Duration::from_millis(100);
 /// Bytes of an answer at most.

@@ -44,7 +44,7 @@ pub(crate) fn refused(option: &str, why: &str) -> Failure {
 /// Facts of a graph that a program is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beforehand {
-    /// How many vertices there are.
+    /// Number of vertices.
     Sizes,
     /// Ids of all vertices too, in which some are looked up.
     Ids,

@@ -183,13 +183,13 @@ pub(crate) struct Seat {
     pub(crate) route: MachineRoute,
     /// Bytes of memory for which it was chosen; 0 where memory was not looked at.
     pub(crate) memory_bytes: u64,
-    /// How it reads the input.
+    /// Way in which it reads the input.
     pub(crate) reading: SeatReading,
     /// Directory of the machine.
     pub(crate) directory: PathBuf,
 }
 
-/// How a machine of this computer reads the input.
+/// Way in which a machine of this computer reads the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SeatReading {
     /// All of it.

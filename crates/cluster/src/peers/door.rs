@@ -53,7 +53,7 @@ pub(crate) enum Arrival {
 pub(crate) struct Door {
     /// Digest of the run and number of its contents, where they are known, and of machines.
     expected: (Option<[u64; 2]>, usize),
-    /// How machines have read the input; none where they are about to.
+    /// Way in which machines have read the input; none where they are about to.
     read: Option<&'static str>,
     trust: Trust,
     /// Where arrivals go, and a rank whose machine is not waited for any more.

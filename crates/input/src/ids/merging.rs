@@ -39,7 +39,7 @@ const OWNED_BYTES: u64 = 20;
 pub(crate) struct Merged<K> {
     /// Number of each id, in the order of the ids.
     pub(crate) numbers: Vec<u32>,
-    /// How many ids all machines have.
+    /// Number of ids that all machines have.
     pub(crate) count: u64,
     /// All ids in order, where they are wanted.
     pub(crate) all: Option<K>,
@@ -57,7 +57,7 @@ impl<K> Merged<K> {
 pub(crate) struct Request<'a> {
     /// Members that own a range each: the first ones.
     pub(crate) owners: usize,
-    /// Which members want all ids.
+    /// Members that want all ids.
     pub(crate) wanted: &'a [bool],
     /// Bytes of memory that it may take.
     pub(crate) allowed_bytes: u64,
@@ -185,7 +185,7 @@ fn ranges<K: Keys>(own: &K, samples: &[(u64, K)], owners: usize) -> Vec<Range<us
     found
 }
 
-/// How many ids from a place on are less than this one.
+/// Number of ids from a place on that are less than this one.
 fn partition_point<K: Keys>(own: &K, from: usize, key: &K::Key) -> usize {
     super::runs::partition_point(own.count() - from, |place| own.key(from + place) < key)
 }

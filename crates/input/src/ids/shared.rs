@@ -80,7 +80,7 @@ fn facts_of(part: &impl Described) -> PartFacts {
     }
 }
 
-/// How all machines map ids.
+/// Mapping of ids by all machines.
 pub(crate) enum SharedMapping {
     /// Ids are slots once a number is taken off them, as the map says.
     Kept {

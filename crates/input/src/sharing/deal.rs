@@ -1,4 +1,4 @@
-//! Which machine reads which bytes of which input.
+//! Shares of machines: which bytes of which input each of them reads.
 //!
 //! ```text
 //! inputs   |---- a ----|-- b.gz --|-------------- c --------------|    one behind the other

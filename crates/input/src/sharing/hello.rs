@@ -23,7 +23,7 @@ const LOOK_BYTES: usize = 4 << 10;
 pub(super) struct Prepared {
     /// All inputs; those that are cut are limited to the share.
     pub(super) sources: Vec<Source>,
-    /// Which of them the member reads.
+    /// Inputs that the member reads.
     pub(super) own: Vec<bool>,
     /// Options, with the kind of ids settled.
     pub(super) options: ReadOptions,

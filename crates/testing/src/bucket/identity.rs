@@ -59,7 +59,7 @@ struct Services {
 }
 
 struct State {
-    /// How long credentials last.
+    /// Time that credentials last.
     life: Duration,
     /// Requests that are refused still, and the status for it.
     refusals: (usize, u16),

@@ -39,7 +39,7 @@ pub struct Issued(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// How often some were handed out.
+    /// Number of times that some were handed out.
     count: usize,
     /// Secrets and tokens of keys, by their ids.
     keys: BTreeMap<String, TemporaryKey>,
@@ -93,7 +93,7 @@ impl Issued {
         state.is_withdrawn = true;
     }
 
-    /// How many credentials requests were let in with since this was asked last.
+    /// Number of credentials that requests were let in with since this was asked last.
     pub fn take_used(&self) -> usize {
         std::mem::take(&mut self.state().used).len()
     }

@@ -56,7 +56,7 @@ pub(crate) fn measure(
             println!("{rate:>3} Gb/s PageRank by route send over TCP: {share:.1} % of the link");
             numbers.put(&format!("link.route-tcp-{rate}"), share);
         }
-        // What is measured stays, if a later run fails.
+        // Numbers that were measured stay, if a later run fails.
         numbers.write()?;
     }
     Ok(())
