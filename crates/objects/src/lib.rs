@@ -10,8 +10,8 @@
 //! Tiling     ranges of an input, compared with the checksum that the store states of all of it
 //! ```
 //!
-//! `settings` reads the environment, `identity` and `container` ask services for credentials, `http`
-//! makes connections, and `checksum` reads what a store states of an object.
+//! `settings` reads the environment, `identity` and `container` ask services for credentials,
+//! `http` makes connections, and `checksum` reads what a store states of an object.
 //!
 //! Callers are plain threads, which wait. Requests run on one small [`runtime`] that all share and
 //! that begins with the first of them: a run without objects has no thread of it.

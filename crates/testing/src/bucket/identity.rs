@@ -109,8 +109,8 @@ impl IdentityServer {
         self.address.to_string()
     }
 
-    /// Hands out credentials with this life from now on. Where it is nothing, they have expired when
-    /// they come.
+    /// Hands out credentials with this life from now on. Where it is nothing, they have expired
+    /// when they come.
     pub fn lasting(&self, life: Duration) {
         self.services.state().life = life;
     }
