@@ -27,7 +27,7 @@ use crate::args::{Cluster, MachineRoute, RunOptions};
 use crate::argv;
 use crate::cluster_codecs::ChunkCodecs;
 use crate::cluster_copies::copies;
-use crate::cluster_options::{check_vertices, sending, settings, transport_name, unfit};
+use crate::cluster_options::{check_vertices, sending, settings, transport_name};
 use crate::cluster_parts::{Looked, Parted, PartsAt};
 use crate::cluster_plan::{MachinePlan, Premises};
 use crate::cluster_report::Machines;

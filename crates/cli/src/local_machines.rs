@@ -135,7 +135,7 @@ fn met(
     let hub = Hub::open(&seating(machines, machines, 0), machines + 1)?;
     let port = hub.address().port();
     let route = MachineRoute::Fold.name();
-    told.set(format!("{route}:0:{}", SeatReading::Together(port)));
+    told.set(format!("{route}:0:{}", SeatReading::Joint(port)));
     host.begin()?;
     let (place, all) = (seating(machines, machines, port), machines + 1);
     let met = Member::join_while(&place, all, &session.progress, &mut || host.are_begun());
@@ -182,7 +182,7 @@ pub(crate) fn be(
     let resources = args.resources.of_machine();
     let budget = resources.settings(0).budget(&Machine::detect());
     let share = budget / machines as u64;
-    let is_together = matches!(seat.reading, SeatReading::Together(_));
+    let is_together = matches!(seat.reading, SeatReading::Joint(_));
     let chosen_for = Some(seat.memory_bytes / 2).filter(|bytes| *bytes > 0);
     let chosen_for = chosen_for.or(is_together.then_some(share / 2));
     let budget = resources.memory.or(chosen_for).unwrap_or(share);
@@ -197,7 +197,7 @@ pub(crate) fn be(
             let input = shares::alone((&source, &wanted), &session, (seat.rank, role))?;
             (Some(input), seat.clone())
         }
-        SeatReading::Together(port) => {
+        SeatReading::Joint(port) => {
             let place = seating(seat.rank, machines, port);
             let read = |member: &mut Member| {
                 shares::together((&source, &wanted), &session, (member, role)).ok().flatten()

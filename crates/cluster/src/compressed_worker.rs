@@ -25,7 +25,7 @@ use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload, Work};
 use welter_store::ChunkError;
 use welter_store::frame::{Compression, Compressor, Decompressor, Frame, MAGIC};
-use welter_worker::{BufferedUpdates, Scratch, Worker};
+use welter_worker::{BufferedUpdates, ScratchSpace, Worker};
 
 use crate::codecs::{Codecs, Content, DiskRates};
 use crate::pool::Pool;
@@ -192,7 +192,7 @@ impl Worker for CompressedWorker {
         Ok(self.compressed(outcome))
     }
 
-    fn keep_at_most(&mut self, updates_max: u64, scratch: Box<dyn Scratch>) {
+    fn keep_at_most(&mut self, updates_max: u64, scratch: Box<dyn ScratchSpace>) {
         self.worker.keep_at_most(updates_max, scratch);
     }
 

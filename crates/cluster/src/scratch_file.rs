@@ -17,7 +17,7 @@ use std::sync::Arc;
 use welter_engine::EngineError;
 use welter_store::StoreError;
 use welter_store::io::{Call, check, read_exact, write_all};
-use welter_worker::Scratch;
+use welter_worker::ScratchSpace;
 
 use crate::disk::folder::Folder;
 
@@ -56,7 +56,7 @@ impl ScratchFile {
     }
 }
 
-impl Scratch for ScratchFile {
+impl ScratchSpace for ScratchFile {
     fn append(&mut self, bytes: &[u8]) -> Result<u64, EngineError> {
         let file = match self.file.take() {
             Some(file) => file,

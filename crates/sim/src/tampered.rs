@@ -9,7 +9,7 @@ use welter_protocol::ids::{Phase, Step};
 use welter_protocol::planted::Bug;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
-use welter_worker::{BufferedUpdates, KernelWorker, Scratch, Worker};
+use welter_worker::{BufferedUpdates, KernelWorker, ScratchSpace, Worker};
 
 /// Whether a bug is one of these workers.
 pub(crate) fn has(bug: Bug) -> bool {
@@ -128,7 +128,7 @@ impl Worker for Tampered {
         Ok(outcome)
     }
 
-    fn keep_at_most(&mut self, updates_max: u64, scratch: Box<dyn Scratch>) {
+    fn keep_at_most(&mut self, updates_max: u64, scratch: Box<dyn ScratchSpace>) {
         self.inner.keep_at_most(updates_max, scratch);
     }
 

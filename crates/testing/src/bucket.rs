@@ -127,11 +127,10 @@ impl BucketServer {
         let is_encrypted = tls.is_some();
         let state = Arc::<Mutex<State>>::default();
         let shared = Arc::clone(&state);
-        let address =
-            listening::listen(address, tls, move |connection| {
-                lock(&shared).connections += 1;
-                serve(connection, &shared)
-            })?;
+        let address = listening::listen(address, tls, move |connection| {
+            lock(&shared).connections += 1;
+            serve(connection, &shared)
+        })?;
         Ok(Self { address, is_encrypted, state })
     }
 

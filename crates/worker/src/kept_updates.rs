@@ -32,7 +32,7 @@ use welter_engine::chunks::{
 
 use crate::bins::Bin;
 use crate::other;
-use crate::scratch::Scratch;
+use crate::scratch::ScratchSpace;
 
 /// Bins of a partition, at least.
 const BINS_LEAST: usize = 16;
@@ -73,7 +73,7 @@ pub(crate) struct KeptUpdates {
 
 /// Place of the updates that the list has no room for.
 struct Overflow {
-    scratch: Box<dyn Scratch>,
+    scratch: Box<dyn ScratchSpace>,
     /// Bytes of an update.
     width: usize,
     /// Updates that the list has room for: a power of two, so that lists which double end there.
@@ -116,7 +116,7 @@ impl KeptUpdates {
     }
 
     /// Keeps up to this number in memory, and others in a scratch place.
-    pub(crate) fn keep_at_most(&mut self, updates_max: u64, scratch: Box<dyn Scratch>) {
+    pub(crate) fn keep_at_most(&mut self, updates_max: u64, scratch: Box<dyn ScratchSpace>) {
         let room = 1_usize << updates_max.clamp(1, UPDATES_MAX).ilog2();
         let bins = (room / CHUNK_UPDATES).clamp(BINS_LEAST, BINS_MOST);
         self.overflow = Some(Overflow {

@@ -23,7 +23,7 @@ use crate::ingest::Ingest;
 use crate::input::Input;
 use crate::kept_updates::KeptUpdates;
 use crate::partitioning::Partitioning;
-use crate::scratch::Scratch;
+use crate::scratch::ScratchSpace;
 use crate::vertices::{LoadedColumns, VertexSet, vertex_bytes};
 use crate::{BufferedUpdates, Worker, other};
 
@@ -235,7 +235,7 @@ impl Worker for KernelWorker {
         }
     }
 
-    fn keep_at_most(&mut self, updates_max: u64, scratch: Box<dyn Scratch>) {
+    fn keep_at_most(&mut self, updates_max: u64, scratch: Box<dyn ScratchSpace>) {
         if updates_max < u64::MAX {
             self.kept_updates.keep_at_most(updates_max, scratch);
         }

@@ -17,7 +17,7 @@
 //!
 //! Nothing here knows a file, socket, clock or thread, which machine sends what, or what a right
 //! answer is: how edges are read is the host's [`Input`], where bytes lie that have no room in
-//! memory its [`Scratch`], and oracles and planted bugs are the simulator's.
+//! memory its [`ScratchSpace`], and oracles and planted bugs are the simulator's.
 //!
 //! Invariants:
 //! - A worker that does again what it did comes to the same bytes: there is no order here but that
@@ -51,7 +51,7 @@ pub use input::{Input, InputEdge, Listed};
 pub use kept_updates::kept_bytes;
 pub use kernel_worker::KernelWorker;
 pub use partitioning::Partitioning;
-pub use scratch::{MemoryScratch, Scratch};
+pub use scratch::{MemoryScratch, ScratchSpace};
 pub use triangles::{KEY_BYTES, Keys, Rows, TriangleWorker, each_row};
 pub use weighing::weigh;
 
@@ -66,7 +66,7 @@ pub trait Worker: Send {
 
     /// Keeps up to this number of updates of a partition in memory, of a program whose updates are
     /// not merged ([`u64::MAX`]: all), and others in `scratch`. Of no effect on other programs.
-    fn keep_at_most(&mut self, _updates_max: u64, _scratch: Box<dyn Scratch>) {}
+    fn keep_at_most(&mut self, _updates_max: u64, _scratch: Box<dyn ScratchSpace>) {}
 
     /// Number of records that the last piece of work looked at.
     fn looked_at(&self) -> u64;

@@ -7,7 +7,7 @@
 use welter_engine::EngineError;
 
 /// Bytes that are appended, and read back until all of them are forgotten.
-pub trait Scratch: Send {
+pub trait ScratchSpace: Send {
     /// Appends bytes, and says at which place they begin.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ pub trait Scratch: Send {
 #[derive(Clone, Debug, Default)]
 pub struct MemoryScratch(Vec<u8>);
 
-impl Scratch for MemoryScratch {
+impl ScratchSpace for MemoryScratch {
     fn append(&mut self, bytes: &[u8]) -> Result<u64, EngineError> {
         let offset = self.0.len() as u64;
         self.0.extend_from_slice(bytes);

@@ -15,7 +15,7 @@ use welter_protocol::random::Random;
 use welter_protocol::{Outcome, Payload, Work};
 use welter_store::header::Encoding;
 use welter_worker::{
-    KernelWorker, Listed, MemoryScratch, Partitioning, Scratch, Worker, kept_bytes,
+    KernelWorker, Listed, MemoryScratch, Partitioning, ScratchSpace, Worker, kept_bytes,
 };
 
 const GRAPH: u64 = 7;
@@ -34,7 +34,7 @@ struct Counted {
     moved: Moved,
 }
 
-impl Scratch for Counted {
+impl ScratchSpace for Counted {
     fn append(&mut self, bytes: &[u8]) -> Result<u64, EngineError> {
         for count in &self.moved[..2] {
             count.fetch_add(bytes.len() as u64, Ordering::Relaxed);

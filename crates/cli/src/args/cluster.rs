@@ -197,7 +197,7 @@ pub(crate) enum SeatReading {
     /// Its share, alone, as it did before it was started again.
     Share,
     /// Its share, with the others, who meet at this port. The route comes later.
-    Together(u16),
+    Joint(u16),
 }
 
 impl fmt::Display for SeatReading {
@@ -205,7 +205,7 @@ impl fmt::Display for SeatReading {
         match self {
             Self::All => f.write_str("all"),
             Self::Share => f.write_str("share"),
-            Self::Together(port) => port.fmt(f),
+            Self::Joint(port) => port.fmt(f),
         }
     }
 }
@@ -217,7 +217,7 @@ impl FromStr for SeatReading {
         match text {
             "all" => Ok(Self::All),
             "share" => Ok(Self::Share),
-            port => port.parse().map(Self::Together).map_err(|_| "expected a port".to_owned()),
+            port => port.parse().map(Self::Joint).map_err(|_| "expected a port".to_owned()),
         }
     }
 }
@@ -268,7 +268,7 @@ mod tests {
         let reading = SeatReading::Share;
         let seat = Seat { rank: 3, above: 7, route, memory_bytes: 9, reading, directory };
         assert_eq!("3:7:send:9:share:/a:b".parse(), Ok(seat.clone()));
-        for (word, reading) in [("all", SeatReading::All), ("4711", SeatReading::Together(4711))] {
+        for (word, reading) in [("all", SeatReading::All), ("4711", SeatReading::Joint(4711))] {
             let words = format!("fold:0:{word}");
             let told = seat.told(&words).unwrap();
             assert_eq!((told.reading, told.route), (reading, MachineRoute::Fold));

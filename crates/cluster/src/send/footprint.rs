@@ -44,7 +44,7 @@ const BINNED_BYTES: u64 = 16;
 /// Edges of a chunk, at least.
 const CHUNK_EDGES_MIN: usize = 1 << 12;
 
-/// How often bins are halved at most.
+/// Number of times that bins are halved at most.
 const HALVINGS: u32 = 5;
 
 /// Bytes that a budget grows by at least while one is looked for in which all updates have room.

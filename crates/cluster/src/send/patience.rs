@@ -1,4 +1,4 @@
-//! How a thread waits for what it has to ask for: others first, then for a moment.
+//! Wait of a thread for what it has to ask for: others first, then for a moment.
 //!
 //! Lanes are polled, and cores are few where several machines are processes of one computer. So a
 //! thread that finds nothing lets others run, and after a while sleeps, longer each time.

@@ -168,9 +168,9 @@ impl Table {
 
     /// Waits at rank 0 until all other machines are there; the newest process of a rank counts.
     ///
-    /// How long a machine reads its input before it comes is not known here. Its host ends one
-    /// that is silent, and its watch (`call_watch`) one whose threads do not end because a call
-    /// does not: either way the run is over, or another process comes. Tested by
+    /// The time for which a machine reads its input before it comes is not known here. Its host
+    /// ends one that is silent, and its watch (`call_watch`) one whose threads do not end because a
+    /// call does not: either way the run is over, or another process comes. Tested by
     /// `rank_0_does_not_wait_for_a_machine_that_hangs`.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ fn triangles(transport: Transport) -> Job {
     job
 }
 
-/// How a run of these jobs ends.
+/// End of a run of these jobs.
 fn ended(mut job: impl FnMut() -> Job + Send + 'static) -> Result<Finished, ClusterError> {
     let directory = TempDir::new().unwrap();
     let it = run_of(MACHINES);

@@ -132,7 +132,7 @@ fn heads_say_what_is_wrong() {
         received(&frame).err()
     };
     assert_eq!(with(0, b"GET "), Some(Malformed::Magic));
-    assert_eq!(with(4, &9u32.to_le_bytes()), Some(Malformed::Version(9)));
+    assert_eq!(with(4, &(VERSION + 1).to_le_bytes()), Some(Malformed::Version(VERSION + 1)));
     for at in [8, 16] {
         assert_eq!(with(at, &u64::MAX.to_le_bytes()), Some(Malformed::TooLarge(u64::MAX)));
     }

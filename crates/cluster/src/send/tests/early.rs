@@ -81,7 +81,7 @@ impl Host for Killer {
     }
 }
 
-/// How a run ends whose machine is killed as often, while it reads the input.
+/// End of a run whose machine is killed as often, while it reads the input.
 fn killed(kills: u32, life: Duration) -> Result<Finished, ClusterError> {
     let directory = TempDir::new().unwrap();
     let is_released = Arc::new(AtomicBool::new(false));

@@ -18,8 +18,8 @@ const HANG: Duration = Duration::from_secs(20);
 /// Machine whose disk hangs.
 const HUNG: Rank = 1;
 
-/// How a run ends with these settings in which the `nth` call of a kind to one disk hangs, and
-/// these machines are killed.
+/// End of a run with these settings in which the `nth` call of a kind to one disk hangs, and these
+/// machines are killed.
 fn failure_of(
     (call, nth): (Call, u64),
     settings: fn(Settings) -> Settings,
