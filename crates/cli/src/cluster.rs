@@ -160,11 +160,7 @@ impl Job {
         let reading = if sends { premises.sent_reading } else { premises.reading };
         // A machine that sends messages reads several shares of all edges.
         let reads_all = sends || shares.is_some();
-        let (edges, share) = if reads_all {
-            (edges, (0, 1))
-        } else {
-            shared(edges, listed, (place.rank, machines))?
-        };
+        let (edges, share) = shared(edges, listed, (place.rank, machines), reads_all)?;
         let ids = if writes { ids } else { IdMap::default() };
         let mut job = Self {
             edges,
@@ -410,12 +406,16 @@ fn writing(place: ProcessRole, is_parted: bool, settings: &Settings) -> (bool, O
 type Shared = (Arc<dyn EdgeStream>, (usize, usize));
 
 /// The edges of which a machine reads its share; nothing but that share, where all were `listed` in
-/// memory, which others have then.
+/// memory, which others have then. All of them, where the machine is to read all.
 fn shared(
     edges: Arc<dyn EdgeStream>,
     listed: Arc<dyn EdgeStream>,
     (rank, machines): (Option<usize>, usize),
+    reads_all: bool,
 ) -> Result<Shared, Failure> {
+    if reads_all {
+        return Ok((edges, (0, 1)));
+    }
     let Some(rank) = rank else {
         let none = EdgeList::new(edges.slots(), edges.weighted());
         return Ok((Arc::new(none), (0, 1)));

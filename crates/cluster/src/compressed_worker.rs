@@ -94,12 +94,11 @@ impl CompressedWorker {
     /// The compressor of a codec; none where nothing is compressed, or without memory for it.
     fn compressor(&mut self, compression: Compression) -> Option<&mut Compressor> {
         let known = self.compressors.iter().position(|it| it.compression() == compression);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                self.compressors.push(Compressor::new(compression)?);
-                self.compressors.len() - 1
-            }
+        let at = if let Some(at) = known {
+            at
+        } else {
+            self.compressors.push(Compressor::new(compression)?);
+            self.compressors.len() - 1
         };
         self.compressors.get_mut(at)
     }

@@ -26,6 +26,7 @@ const TIMING: Timing = Timing {
 
 /// Numbers from which a cluster is set.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Settings {
     /// Number of machines.
     pub machines: usize,

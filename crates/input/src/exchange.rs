@@ -60,7 +60,9 @@ pub(crate) fn together(
     let (pieces, mut failed) = match own {
         Ok(mut pieces) => {
             pieces.resize_with(members, Vec::new);
-            pieces.iter_mut().for_each(|piece| piece.push(WELL));
+            for piece in &mut pieces {
+                piece.push(WELL);
+            }
             (pieces, None)
         }
         Err(error) => (vec![words_of(&error); members], Some(error)),

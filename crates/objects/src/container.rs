@@ -1,5 +1,5 @@
-//! Keys of the role of a container, handed out by a service beside it: of ECS, EKS, CloudShell and
-//! Greengrass.
+//! Keys of the role of a container, handed out by a service beside it: of ECS, EKS, `CloudShell`
+//! and Greengrass.
 //!
 //! ```text
 //! AWS_CONTAINER_CREDENTIALS_RELATIVE_URI   path at 169.254.170.2

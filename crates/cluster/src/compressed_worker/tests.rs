@@ -140,7 +140,11 @@ fn machines_need_not_have_one_codec() {
         for to in [Codecs::Stated(Compression::Zlib), Codecs::Measured] {
             let mut other = harness(b"", to, None);
             other.stream(&stored).unwrap();
-            assert_eq!(other.given.lock().unwrap()[..], [chunk.clone()], "{from:?} {to:?}");
+            assert_eq!(
+                other.given.lock().unwrap()[..],
+                *std::slice::from_ref(&chunk),
+                "{from:?} {to:?}"
+            );
         }
     }
 }

@@ -136,16 +136,13 @@ impl MachineCopies {
         }
         let file = self.copies.folder.join(MANIFEST);
         let mut version = self.version.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.copies.remote.put_if(&file, &manifest.encode(), version.as_ref())? {
-            Some(now) => {
-                *version = Some(now);
-                Ok(())
-            }
-            None => {
-                let what = "another process has resumed this run".to_owned();
-                Err(StoreError::Remote { file, what, kind: FailureKind::Storage })
-            }
-        }
+        let put = self.copies.remote.put_if(&file, &manifest.encode(), version.as_ref())?;
+        let Some(now) = put else {
+            let what = "another process has resumed this run".to_owned();
+            return Err(StoreError::Remote { file, what, kind: FailureKind::Storage });
+        };
+        *version = Some(now);
+        Ok(())
     }
 
     /// The newest manifest, if there is one.

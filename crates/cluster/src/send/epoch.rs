@@ -252,7 +252,7 @@ impl Epoch<'_> {
             let iteration = first + step;
             let mut turns: Vec<Turn> =
                 threads.gather((table, &self.ending), |answer| match answer {
-                    Answer::Turn(turn) => Some(turn),
+                    Answer::Turn(turn) => Some(*turn),
                     _ => None,
                 })?;
             turns.sort_by_key(|turn| turn.sub_range);

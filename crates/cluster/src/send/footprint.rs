@@ -280,16 +280,12 @@ impl Demand<'_> {
     /// Bytes of the updates of an iteration, where work is even; over triangles those of rows, of
     /// which each edge may be an entry, and one for either way that it leads.
     fn grouped_all(&self) -> u64 {
-        match self.kernel {
-            MessageKernel::Intersect(kernel) => {
-                let entries = if kernel.is_directed() { 2 } else { 1 };
-                self.own_edges().saturating_mul(entries * KEY_BYTES)
-            }
-            _ => {
-                let update = self.kernel.shape().map_or(0, |shape| shape.update);
-                self.own_edges().saturating_mul(grouped_bytes(update))
-            }
+        if let MessageKernel::Intersect(kernel) = self.kernel {
+            let entries = if kernel.is_directed() { 2 } else { 1 };
+            return self.own_edges().saturating_mul(entries * KEY_BYTES);
         }
+        let update = self.kernel.shape().map_or(0, |shape| shape.update);
+        self.own_edges().saturating_mul(grouped_bytes(update))
     }
 
     /// Room for updates that wait for their group, at least.

@@ -165,7 +165,9 @@ mod tests {
                     Way::Own(_) => panic!("a thread without a sender"),
                 })
                 .collect();
-            groups.iter_mut().for_each(|group| group.end_iteration().unwrap());
+            for group in &mut groups {
+                group.end_iteration().unwrap();
+            }
             let mut found = vec![Vec::new(); sub_ranges];
             let until = Instant::now() + Duration::from_mins(1);
             while found.iter().any(|found| found.len() < sub_ranges) && Instant::now() < until {

@@ -84,8 +84,7 @@ impl Starting<'_> {
             let ends =
                 Ends { rx, partition, orders: ordered, answers: answer.clone(), is_over, cores };
             let messages = Messages::new(tx, &destinations, widths);
-            let at = (self.cut.clone(), (sub_range, partition));
-            self.pair(scope, (at, messages), (ends, &answer))?;
+            self.pair(scope, (sub_range, messages), (ends, &answer))?;
             orders.push(order);
         }
         for (number, sender) in senders.into_iter().enumerate() {
@@ -102,11 +101,12 @@ impl Starting<'_> {
     fn pair<'s>(
         &self,
         scope: &'s Scope<'s, '_>,
-        (at, messages): ((Arc<Partitions>, (usize, u32)), Messages<Tx>),
+        (sub_range, messages): (usize, Messages<Tx>),
         (ends, answer): (Ends, &Sender<Answer>),
     ) -> Result<(), Stop> {
         let Self { job, place, checkpoints, from, rounds, .. } = *self;
         let partition = ends.partition;
+        let at = (self.cut.clone(), (sub_range, partition));
         let input = (job.input)((partition as usize, place.all()));
         let room_bytes = job.settings.grouped_bytes / place.sub_ranges as u64;
         match &job.kernel {

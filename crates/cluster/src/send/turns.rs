@@ -98,7 +98,7 @@ pub(super) struct Ended {
 
 /// Word of a thread to its machine.
 pub(super) enum Answer {
-    Turn(Turn),
+    Turn(Box<Turn>),
     Ended(Ended),
     Failed(Stop),
 }
@@ -280,7 +280,8 @@ impl<L: TxLane, S> Turns<L, S> {
         self.turn(0);
         let (sub_range, times) = (self.place.0, std::mem::take(&mut self.times));
         let processor = self.processor.take();
-        self.say(Answer::Turn(Turn { sub_range, times, processor, ..turn }))
+        let turn = Turn { sub_range, times, processor, ..turn };
+        self.say(Answer::Turn(Box::new(turn)))
     }
 
     /// Says its vertices, as machines hand out results, once all that it sent has arrived.

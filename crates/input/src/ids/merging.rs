@@ -99,7 +99,7 @@ fn merged<K: Keys>(
     let sizes = together(exchange, Ok(sizes.collect()))?;
     let fits = check_room(&sizes, exchange.me(), request);
     let received = together(exchange, fits.map(|()| sent))?;
-    let owned = Owned::of(received.iter().map(|bytes| list::<K>(bytes)).collect());
+    let owned = Owned::of(&received.iter().map(|bytes| list::<K>(bytes)).collect::<Vec<K>>());
     drop(received);
     let counts = gather(exchange, Ok((owned.range.count() as u64).to_le_bytes().to_vec()))?;
     let counts = counts.iter().map(|count| number(count)).collect::<Result<Vec<u64>, _>>()?;
@@ -218,7 +218,7 @@ struct Owned<K> {
 
 impl<K: Keys> Owned<K> {
     /// Sorts lists that ascend.
-    fn of(lists: Vec<K>) -> Self {
+    fn of(lists: &[K]) -> Self {
         let mut order: Vec<(u32, u32)> = Vec::with_capacity(lists.iter().map(K::count).sum());
         for (machine, list) in lists.iter().enumerate() {
             order.extend((0..list.count()).map(|at| (machine as u32, at as u32)));

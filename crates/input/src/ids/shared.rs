@@ -164,13 +164,10 @@ impl SharedMapping {
 impl CollectedParts {
     /// Facts of all parts, in input order.
     pub(crate) fn facts(&self, pool: &ThreadPool) -> Vec<PartFacts> {
-        match &self.spilled {
-            Some((_, parts)) => parts.iter().map(|part: &Spilled| facts_of(part)).collect(),
-            None => {
-                let parts = || self.parts.iter().map(|part: &PlacedRun| facts_of(part)).collect();
-                pool.install(parts)
-            }
+        if let Some((_, parts)) = &self.spilled {
+            return parts.iter().map(|part: &Spilled| facts_of(part)).collect();
         }
+        pool.install(|| self.parts.iter().map(|part: &PlacedRun| facts_of(part)).collect())
     }
 
     /// Maps the ids of these parts: to slots as `way` says, or to places among those ids that are

@@ -147,7 +147,9 @@ impl Words {
 
     fn list<T>(&mut self, list: &[T], mut one: impl FnMut(&mut Self, &T)) {
         self.number(list.len() as u64);
-        list.iter().for_each(|item| one(self, item));
+        for item in list {
+            one(self, item);
+        }
     }
 }
 

@@ -65,7 +65,7 @@ impl Storage {
     pub const SSD: Self = Self { rate: 400, latency: 100 * MICROS, depth: 1 };
     /// The paper's two hard disks.
     pub const HDD: Self = Self { rate: 200, latency: MILLIS, depth: 1 };
-    /// An NVMe drive of today, one that is not the fastest.
+    /// A drive of today behind `NVMe`, one that is not the fastest.
     pub const NVME: Self = Self { rate: 3000, latency: 100 * MICROS, depth: 4 };
     /// A bucket that each machine reaches by an interface of its own of 10 Gb/s.
     pub const BUCKET: Self = Self { rate: 1250, latency: 30 * MILLIS, depth: 32 };

@@ -163,7 +163,9 @@ fn sender_threads() {
 fn sources<T: TxLane, R: RxLane>((senders, mut receivers): (Vec<T>, Vec<R>)) -> BTreeSet<[u16; 3]> {
     let group = |lanes| RingGroup::new(lanes, &[Destination::default()], 8);
     let mut groups: Vec<RingGroup<T>> = senders.into_iter().map(group).collect();
-    groups.iter_mut().for_each(|group| group.end_iteration().unwrap());
+    for group in &mut groups {
+        group.end_iteration().unwrap();
+    }
     let (mut found, mut came) = (BTreeSet::new(), 0);
     let until = Instant::now() + Duration::from_mins(1);
     while came < groups.len() && Instant::now() < until {
@@ -172,7 +174,9 @@ fn sources<T: TxLane, R: RxLane>((senders, mut receivers): (Vec<T>, Vec<R>)) -> 
             found.insert([header.rank, header.lane, header.group]);
         };
         came += receivers[0].poll(&mut fold).unwrap();
-        groups.iter_mut().for_each(|group| group.poll().unwrap());
+        for group in &mut groups {
+            group.poll().unwrap();
+        }
     }
     assert_eq!((came, found.len()), (groups.len(), groups.len()), "sources differ: {found:?}");
     found

@@ -70,7 +70,7 @@ impl Alone {
 
     fn turn(&self) -> Turn {
         match self.answer() {
-            Answer::Turn(turn) => turn,
+            Answer::Turn(turn) => *turn,
             Answer::Failed(stop) => panic!("{stop:?}"),
             Answer::Ended(_) => panic!("an end before its order"),
         }
