@@ -93,7 +93,7 @@ fn messages_have_the_answers_of_one_process() {
             // Edges of every other one are read from the disk in each iteration.
             let memory = ["", "--edge-memory 0"][(number + at) % 2];
             // So do sender threads for two of four.
-            let senders = ["", "--senders 1"][(number + at) / 2 % 2];
+            let senders = ["", "--senders 1"][usize::from((number + at) % 4 >= 2)];
             let options = format!("--cluster local:{machines} --transport {transport}");
             answers(&sandbox, case, (&format!("{options} {memory} {senders}"), ""));
         }
