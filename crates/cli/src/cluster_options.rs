@@ -298,7 +298,6 @@ pub(crate) fn not_of_send(args: &RunOptions) -> Option<&'static str> {
         ("--checkpoint", args.checkpoint.checkpoint.is_some()),
         ("--mirror", copies(args) != Copies::NONE),
         ("--steal-bias", args.cluster.steal_bias.is_some()),
-        ("--metrics", args.cluster.metrics.is_some()),
         ("--encoding", args.resources.encoding.is_some()),
         ("--compression", cluster_codecs::stated(&args.resources) != Codecs::None),
     ];

@@ -87,7 +87,7 @@ struct Cluster<'a> {
     partitions: u64,
     restarts: u32,
     suspicions: u32,
-    /// Connections that were of no machine, to the host and to machines.
+    /// Connections and datagrams that were of no machine, to the host and to machines.
     strangers: u64,
     /// Proof that machines give each other.
     trust: &'static str,
@@ -128,7 +128,7 @@ struct Machine {
     writes: u64,
     bytes_sent: u64,
     /// Mean of all iterations, with what is sent before the first one. Where a machine was replaced
-    /// it is not known: what it did is known since then.
+    /// it is not said, since some was sent again.
     #[serde(skip_serializing_if = "Option::is_none")]
     iteration_bytes_sent: Option<u64>,
     messages_sent: u64,

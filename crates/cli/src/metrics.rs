@@ -184,7 +184,7 @@ const FIGURES: [(&str, &str, Figure); 9] = [
     ("partitions_helped", "Partitions of others that it streamed", |it| it.helped as f64),
     ("help_accepted", "Proposals of help that it accepted", |it| it.accepted as f64),
     ("help_declined", "Proposals of help that it declined", |it| it.declined as f64),
-    ("strangers", "Connections that were of no machine", |it| it.strangers as f64),
+    ("strangers", "Connections and datagrams that were of no machine", |it| it.strangers as f64),
 ];
 
 /// The picture in Prometheus' text format.

@@ -11,7 +11,8 @@
 //! processor  time of the threads of route `send`, by their role
 //! ```
 //!
-//! It is of the process that finished: one that it replaced has taken its own with it.
+//! A process tells its own. That of a machine is of all its processes, as far as the host has heard
+//! of those that were replaced.
 //!
 //! **Invariant:** `of_line(line(a)) = a`. Tested by `activities_are_lines`.
 
@@ -57,7 +58,7 @@ pub struct Activity {
     pub accepted: u64,
     /// Proposals to help that it declined.
     pub declined: u64,
-    /// Connections from no machine, or with what was no message.
+    /// Connections and datagrams from no machine, or with what was no message.
     pub strangers: u64,
     /// Bytes of memory that its process had at most, pages of files among them; 0 where the system
     /// does not tell.
@@ -166,14 +167,28 @@ impl Activity {
     /// The activity of a line, if it is one.
     pub(crate) fn of_line(line: &str) -> Option<Self> {
         let numbers: Option<Vec<u64>> = line.split(' ').map(|word| word.parse().ok()).collect();
-        let numbers: [u64; NUMBERS] = numbers?.try_into().ok()?;
+        Some(Self::of_numbers(numbers?.try_into().ok()?))
+    }
+
+    /// The activity together with that of processes before it, of which the memory is the largest.
+    #[must_use]
+    pub(crate) fn with_replaced(&self, before: &Self) -> Self {
+        let (mut numbers, others) = (self.numbers(), before.numbers());
+        for (number, other) in numbers.iter_mut().zip(others) {
+            *number = number.saturating_add(other);
+        }
+        let resident_bytes_max = self.resident_bytes_max.max(before.resident_bytes_max);
+        Self { resident_bytes_max, ..Self::of_numbers(numbers) }
+    }
+
+    fn of_numbers(numbers: [u64; NUMBERS]) -> Self {
         let [own, stolen, copying, merging, idle, rest @ ..] = numbers;
         let [read_bytes, written_bytes, sent_bytes, sent, rest @ ..] = rest;
         let [stood_for, combined, saved, served, rest @ ..] = rest;
         let [helped, accepted, declined, strangers, rest @ ..] = rest;
         let [reads, writes, edge_bytes, rest @ ..] = rest;
         let [objects @ .., resident_bytes_max, computation, accumulation, sending] = rest;
-        Some(Self {
+        Self {
             times: Times { own, stolen, copying, merging, idle },
             read_bytes,
             written_bytes,
@@ -195,7 +210,7 @@ impl Activity {
             computation,
             accumulation,
             sending,
-        })
+        }
     }
 }
 
@@ -214,6 +229,9 @@ mod tests {
         assert_eq!((activity.strangers, activity.resident_bytes_max), (17, 25));
         assert_eq!((activity.computation, activity.accumulation, activity.sending), (26, 27, 28));
         assert_eq!(Activity::of_line(&Activity::default().line()), Some(Activity::default()));
+        let both = activity.with_replaced(&activity);
+        assert_eq!((both.times.own, both.sending, both.resident_bytes_max), (2, 56, 25));
+        assert_eq!(activity.with_replaced(&Activity::default()), activity);
         for wrong in ["", "1 2 3", &line.replace("17", "x"), &format!("{line} 29")] {
             assert_eq!(Activity::of_line(wrong), None, "{wrong}");
         }

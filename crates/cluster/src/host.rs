@@ -52,7 +52,8 @@ pub struct Finished {
     pub decided: Vec<Bytes>,
     /// Chunks of vertex sets, by partition and place in it; none where machines wrote the result.
     pub parts: BTreeMap<(u32, u64), Payload>,
-    /// Activity of each machine, by rank: of the process that finished.
+    /// Activity of each machine, by rank: of all its processes, as far as was heard of those that
+    /// were replaced.
     pub activities: Vec<Activity>,
     /// Number of times that machines were started again.
     pub restarts: u32,
@@ -81,8 +82,18 @@ struct Seat {
     restarts: u32,
     /// Restarts since the run last came to an iteration that was later than all before.
     restarts_in_a_row: u32,
+    /// Activity of the process.
     did: Activity,
+    /// Activity of all processes of the rank before it.
+    did_before: Activity,
     finished: Option<Arc<Manifest>>,
+}
+
+impl Seat {
+    /// Activity of all processes of the rank.
+    fn activity(&self) -> Activity {
+        self.did.with_replaced(&self.did_before)
+    }
 }
 
 struct Seats<'h> {
@@ -143,8 +154,15 @@ impl Seats<'_> {
     fn begin(&mut self, machines: usize) -> Result<(), ClusterError> {
         for rank in 0..machines {
             let started = self.host.start(rank, 0)?;
-            let did = Activity::default();
-            self.all.push(Seat { started, restarts: 0, restarts_in_a_row: 0, did, finished: None });
+            let nothing = Activity::default();
+            self.all.push(Seat {
+                started,
+                restarts: 0,
+                restarts_in_a_row: 0,
+                did: nothing,
+                did_before: nothing,
+                finished: None,
+            });
         }
         (0..machines).try_for_each(|rank| self.introduce(rank))
     }
@@ -223,7 +241,8 @@ impl Seats<'_> {
             Report::Decided(..) => {}
             Report::Did(activity) => {
                 seat.did = *activity;
-                self.live.change(|picture| picture.activities[rank] = *activity);
+                let of_all = seat.activity();
+                self.live.change(|picture| picture.activities[rank] = of_all);
             }
             Report::Finished(manifest) => seat.finished = Some(manifest),
             Report::Ended(Some(failure)) if !may_return(failure.why) => {
@@ -237,17 +256,15 @@ impl Seats<'_> {
     fn restart(&mut self, rank: Rank, why: Option<Failure>) -> Result<(), ClusterError> {
         self.host.stop(rank);
         let Seat { started, restarts, restarts_in_a_row: before, .. } = self.all[rank];
+        let did_before = self.all[rank].activity();
         if before == RESTARTS_MAX {
             return Err(ClusterError::Restarts { rank, times: before + 1, last: why });
         }
         let started = self.host.start(rank, started.incarnation)?;
-        let did = Activity::default();
-        self.live.change(|picture| {
-            picture.restarts += 1;
-            picture.activities[rank] = did;
-        });
+        self.live.change(|picture| picture.restarts += 1);
         let (restarts, restarts_in_a_row) = (restarts + 1, before + 1);
-        self.all[rank] = Seat { started, restarts, restarts_in_a_row, did, finished: None };
+        let (did, finished) = (Activity::default(), None);
+        self.all[rank] = Seat { started, restarts, restarts_in_a_row, did, did_before, finished };
         // All will say it again, in the epoch that this begins.
         self.all.iter_mut().for_each(|seat| seat.finished = None);
         self.introduce(rank)
@@ -285,7 +302,7 @@ impl Seats<'_> {
             }
         };
         let restarts = self.all.iter().map(|seat| seat.restarts).sum();
-        let activities = self.all.iter().map(|seat| seat.did).collect();
+        let activities = self.all.iter().map(Seat::activity).collect();
         let suspicions = self.suspicions;
         let iteration_times = self.iteration_times();
         Ok(Finished { manifest, decided, parts, activities, restarts, suspicions, iteration_times })
@@ -295,4 +312,66 @@ impl Seats<'_> {
 /// Whether a machine that ends so is started again.
 fn may_return(why: Exit) -> bool {
     why == Exit::Storage
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::net::SocketAddr;
+
+    use super::*;
+    use crate::live::Picture;
+
+    /// A host of one machine, whose processes report this.
+    struct Scripted {
+        started: u32,
+        reports: VecDeque<(u32, Report)>,
+    }
+
+    impl Host for Scripted {
+        fn start(&mut self, _: Rank, above: u32) -> Result<Started, ClusterError> {
+            assert_eq!(above, self.started);
+            self.started += 1;
+            let address = SocketAddr::from(([127, 0, 0, 1], 9));
+            Ok(Started { incarnation: self.started, address })
+        }
+
+        fn locate(&mut self, _: Rank, _: Rank, _: SocketAddr) -> Result<(), ClusterError> {
+            Ok(())
+        }
+
+        fn next(&mut self, _: Duration) -> Option<Reported> {
+            let (incarnation, report) = self.reports.pop_front()?;
+            Some(Reported { rank: 0, incarnation, report })
+        }
+
+        fn stop(&mut self, _: Rank) {}
+    }
+
+    #[test]
+    fn a_machine_that_was_replaced_keeps_what_it_did() {
+        let did = |read_bytes, resident_bytes_max| {
+            let activity = Activity { read_bytes, resident_bytes_max, ..Activity::default() };
+            Report::Did(Box::new(activity))
+        };
+        let (why, what) = (Exit::BadInput, "it ends".into());
+        let reports = VecDeque::from([
+            (1, did(3, 50)),
+            (1, did(5, 60)),
+            (1, Report::Ended(None)),
+            // Of a process that is not there any more.
+            (1, did(900, 900)),
+            (2, did(1, 70)),
+            (2, Report::Ended(None)),
+            (3, did(2, 40)),
+            (3, Report::Ended(Some(Failure { why, rank: 0, what }))),
+        ]);
+        let (live, progress) = (Live::default(), Progress::new());
+        let mut host = Scripted { started: 0, reports };
+        let ended = watched(&mut host, 1, (&progress, &live), &mut ResultPlace::Here);
+        assert!(matches!(ended, Err(ClusterError::Failed(_))), "{ended:?}");
+        let Picture { activities, restarts, .. } = live.look();
+        let [activity] = activities[..] else { panic!("{activities:?}") };
+        assert_eq!((activity.read_bytes, activity.resident_bytes_max, restarts), (8, 70, 2));
+    }
 }

@@ -23,14 +23,14 @@ fn figure(text: &str, name: &str) -> f64 {
     line.map_or(0.0, |number| number.trim().parse().unwrap())
 }
 
-#[test]
-fn metrics_are_of_each_machine_while_it_runs() {
-    let sandbox = Sandbox::new();
+/// Figures of a run by this route, once both machines have worked and iterations are done.
+fn while_it_runs(sandbox: &Sandbox, route: &str) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
     let line = "run pagerank rmat:12 --iterations 100000 --tolerance 0 --cluster local:2";
-    let command = sandbox.command(&format!("{line} --metrics 127.0.0.1:{port}")).spawn().unwrap();
+    let line = format!("{line} --route {route} --metrics 127.0.0.1:{port}");
+    let command = sandbox.command(&line).spawn().unwrap();
     let id = Pid::from_child(&command);
     let begun = Instant::now();
     let text = loop {
@@ -46,14 +46,23 @@ fn metrics_are_of_each_machine_while_it_runs() {
         {
             break text;
         }
-        assert!(begun.elapsed() < Duration::from_mins(2), "{text}");
+        assert!(begun.elapsed() < Duration::from_mins(2), "{route}: {text}");
         std::thread::sleep(Duration::from_millis(50));
     };
-    assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
-    assert!(figure(&text, "welter_machine_bytes_sent_total{machine=\"1\"}") > 0.0, "{text}");
     kill_process(id, Signal::INT).unwrap();
     let ended = Ended::waited(command);
-    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(130), "{route}: {}", ended.stderr);
+    text
+}
+
+#[test]
+fn metrics_are_of_each_machine_while_it_runs() {
+    let sandbox = Sandbox::new();
+    for route in ["fold", "send"] {
+        let text = while_it_runs(&sandbox, route);
+        assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
+        assert!(figure(&text, "welter_machine_bytes_sent_total{machine=\"1\"}") > 0.0, "{text}");
+    }
     for (address, code) in [("10.0.0.1:80", 2), ("here", 2)] {
         let line = format!("run bfs rmat:5 --source 1 --cluster local:2 --metrics {address}");
         assert_eq!(sandbox.run(&line).code, Some(code), "{address}");

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Buckets have seals of their own, so this keeps strangers from taking the place of a lane, and no
-//! more.
+//! more. They are counted.
 //!
 //! **Invariant:** each lane is led in once, by whom the secret was told, and connections that say
 //! nothing keep none out. Checked in `accept`. Tested by `strangers_get_no_lane` and
@@ -26,6 +26,7 @@ use super::ending::Ending;
 use super::error::Stop;
 use super::{Settings, Transport};
 use crate::credentials::Trust;
+use crate::links::counts::{Counted, Counts};
 
 const MAGIC: &[u8; 8] = b"wltrlane";
 
@@ -122,7 +123,7 @@ struct Guest {
 /// Connection of a lane, and where it comes from and leads to.
 type Lane = (TcpStream, End, End);
 
-/// Lets in `expected` lanes, to the machine of this rank.
+/// Lets in `expected` lanes, to the machine of this rank, and counts connections that are none.
 ///
 /// # Errors
 /// When they do not come, or the run is over.
@@ -130,7 +131,7 @@ pub(super) fn accept(
     listener: &TcpListener,
     common: &Common,
     (rank, expected): (usize, usize),
-    ending: &Ending,
+    (ending, counts): (&Ending, &Counts),
 ) -> Result<Vec<Lane>, Stop> {
     let until = Instant::now() + ALL;
     let (mut guests, mut lanes, mut taken) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -151,18 +152,22 @@ pub(super) fn accept(
             match guest.hear() {
                 GuestWords::All(stream, hello) => {
                     let ends = ends(&hello, common, rank);
-                    if let Some((from, to)) = ends.filter(|ends| taken.insert(*ends)) {
-                        lanes.push((stream, from, to));
+                    match ends.filter(|ends| taken.insert(*ends)) {
+                        Some((from, to)) => lanes.push((stream, from, to)),
+                        None => counts.count(Counted::Stranger),
                     }
                 }
                 GuestWords::Part(guest) => guests.push(guest),
-                GuestWords::Nothing => {}
+                GuestWords::Nothing => counts.count(Counted::Stranger),
             }
         }
         // Lanes say at once whose they are, so the oldest connections that have not make room.
-        guests.drain(..guests.len().saturating_sub(GUESTS_MAX + expected));
+        let crowd = guests.len().saturating_sub(GUESTS_MAX + expected);
+        counts.add(Counted::Stranger, guests.drain(..crowd).count() as u64);
         sleep(Duration::from_millis(1));
     }
+    // All lanes are there, so connections that have not said whose they are are of none.
+    counts.add(Counted::Stranger, guests.len() as u64);
     Ok(lanes)
 }
 
@@ -216,7 +221,10 @@ mod tests {
         let first = connect(address, &ours, place).unwrap();
         others.push(connect(address, &ours, place).unwrap());
         others.push(connect(address, &ours, ((0, 0), (1, 2))).unwrap());
-        let lanes = accept(&listener, &ours, (1, 2), &Ending::default()).unwrap();
+        let (ending, counts) = (Ending::default(), Counts::default());
+        let lanes = accept(&listener, &ours, (1, 2), (&ending, &counts)).unwrap();
+        // One lane came twice.
+        assert_eq!(counts.strangers(), 6);
         let found: BTreeSet<_> = lanes.iter().map(|(_, from, to)| (*from, *to)).collect();
         assert_eq!(found, BTreeSet::from([place, ((0, 0), (1, 2))]));
         let peers = lanes.iter().map(|(stream, ..)| stream.peer_addr().unwrap());
@@ -234,7 +242,9 @@ mod tests {
         let idle: Vec<TcpStream> = idle.collect();
         let (ours, place) = (common(1, 3), ((0, 1), (1, 2)));
         let lane = connect(address, &ours, place).unwrap();
-        let lanes = accept(&listener, &ours, (1, 1), &Ending::default()).unwrap();
+        let (ending, counts) = (Ending::default(), Counts::default());
+        let lanes = accept(&listener, &ours, (1, 1), (&ending, &counts)).unwrap();
+        assert_eq!(counts.strangers(), idle.len() as u64);
         assert_eq!(lanes[0].0.peer_addr().unwrap(), lane.local_addr().unwrap());
         drop(idle);
     }

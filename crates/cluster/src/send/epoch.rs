@@ -19,7 +19,7 @@
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread::scope;
 
 use ring::rand::{SecureRandom, SystemRandom};
@@ -31,6 +31,7 @@ use welter_protocol::ids::{Bytes, Epoch as Number, Generation};
 use welter_protocol::partitions::Partitions;
 use welter_transport::Secret;
 
+use super::account::Account;
 use super::audit::Audit;
 use super::checkpoint::{Checkpoints, Due, Interval};
 use super::cores::Cores;
@@ -47,7 +48,6 @@ use super::threads::Threads;
 use super::turns::{Answer, Ended, Order, Turn};
 use super::words::{Word, WordReader};
 use super::{Job, Settings, cutting};
-use crate::activity::Activity;
 use crate::credentials::Trust;
 use crate::disk::folder::Parts;
 use crate::report::{Report, Reports};
@@ -71,6 +71,7 @@ pub(super) struct Epoch<'m> {
     pub(super) ending: Ending,
     pub(super) checkpoints: &'m Checkpoints,
     pub(super) progress: &'m EpochProgress,
+    pub(super) account: &'m Account,
     /// Edges of the graph, as rank 0 has heard.
     pub(super) edges: Cell<u64>,
 }
@@ -79,7 +80,6 @@ pub(super) struct Epoch<'m> {
 pub(super) struct Finished {
     pub(super) manifest: Arc<Manifest>,
     pub(super) parts: Parts,
-    pub(super) activity: Activity,
 }
 
 /// Settings that rank 0 says.
@@ -99,17 +99,18 @@ impl Epoch<'_> {
         let agreed = self.agree(table)?;
         let Agreed { common, place, .. } = &agreed;
         let (at, directory) = (self.at, self.checkpoints.directory().path());
-        let site = Site { at, directory, common, settings: &self.job.settings };
+        let (settings, counts) = (&self.job.settings, self.account.counts());
+        let site = Site { at, directory, common, settings, counts };
         let (open, offer) = Open::offer(*place, site)?;
         let offers = self.offers(table, &offer)?;
         // From here on a machine that is not reached may be behind a link that is cut.
         self.progress.has_tried_links.set(true);
         let led = open.lanes((*place, site), (&self.addresses, &offers), &self.ending)?;
         let Led { tx, rx, senders, kept } = led;
-        let (is_over, spent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let mut finished = scope(|scope| {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let finished = scope(|scope| {
             let _over = Over { ending: &self.ending, is_over: &is_over };
-            let starting = self.starting(&agreed, &spent);
+            let starting = self.starting(&agreed);
             let threads = starting.start(scope, (tx, rx, senders), &is_over);
             let finished = threads.and_then(|threads| self.iterate(table, &agreed, &threads));
             if finished.is_err() {
@@ -117,7 +118,6 @@ impl Epoch<'_> {
             }
             finished
         })?;
-        finished.activity.sending = spent.load(Ordering::Relaxed);
         if !kept.is_empty() {
             // No thread looks into a device now.
             self.barrier(table, Word::default(), |_| Ok(Vec::new()))?;
@@ -216,14 +216,15 @@ impl Epoch<'_> {
     }
 
     /// Facts that the threads of the machine must know.
-    fn starting<'e>(&'e self, agreed: &'e Agreed, spent: &'e Arc<AtomicU64>) -> Starting<'e> {
+    fn starting<'e>(&'e self, agreed: &'e Agreed) -> Starting<'e> {
         let Agreed { cut, place, from, .. } = agreed;
         let (job, checkpoints) = (self.job, self.checkpoints);
         let from = from.as_ref().map(|from| from.iteration);
         let threads = 2 * place.sub_ranges + place.senders;
         let cores = Cores::of(&self.addresses, place.rank, threads);
         let (place, rounds, ending) = (*place, self.rounds(cut), &self.ending);
-        Starting { job, checkpoints, cut, place, from, rounds, cores, ending, spent }
+        let account = self.account;
+        Starting { job, checkpoints, cut, place, from, rounds, cores, ending, account }
     }
 
     fn rounds(&self, cut: &Partitions) -> Rounds {
@@ -245,7 +246,6 @@ impl Epoch<'_> {
         agreed: &Agreed,
         threads: &Threads,
     ) -> Result<Finished, Stop> {
-        let mut activity = Activity::default();
         let first = agreed.from.as_ref().map_or(0, |from| from.iteration);
         let mut kept = None;
         for step in 0_u64.. {
@@ -256,7 +256,7 @@ impl Epoch<'_> {
                     _ => None,
                 })?;
             turns.sort_by_key(|turn| turn.sub_range);
-            self.note(&mut activity, (step, agreed), &turns);
+            self.note(step == 0, agreed, &turns);
             let word = turns.iter().fold(Word::default(), |word, turn| {
                 let word = word.bytes(&turn.total).number(turn.active).numbers(&turn.sent.updates);
                 word.number(turn.folded.updates).number(turn.edges)
@@ -275,7 +275,7 @@ impl Epoch<'_> {
             }
             if !goes_on {
                 threads.tell(|| Order::End);
-                return self.finish(table, agreed, threads, (iteration, control, activity));
+                return self.finish(table, agreed, threads, (iteration, control));
             }
             let total = self.job.kernel.total_bytes();
             let last: Arc<[u8]> = control.get(..total).unwrap_or_default().into();
@@ -287,30 +287,13 @@ impl Epoch<'_> {
         Err(Stop::broken("iterations end"))
     }
 
-    /// Counts what the threads of this machine did.
-    fn note(&self, activity: &mut Activity, (step, agreed): (u64, &Agreed), turns: &[Turn]) {
-        let place = agreed.place;
+    /// Counts what the threads of this machine did, in the first step of the epoch or a later one.
+    fn note(&self, is_first: bool, agreed: &Agreed, turns: &[Turn]) {
         let took = turns.iter().map(|turn| turn.kept.1).max().unwrap_or_default();
         if !took.is_zero() {
             agreed.interval.borrow_mut().took(took);
         }
-        for turn in turns {
-            let to_others = |sent: &[u64]| -> u64 {
-                let others = sent.iter().enumerate();
-                let others = others.filter(|(to, _)| to % place.machines != place.rank);
-                others.map(|(_, sent)| sent).sum()
-            };
-            activity.sent += to_others(&turn.sent.messages);
-            activity.sent_bytes += to_others(&turn.sent.bytes);
-            activity.stood_for += to_others(&turn.sent.updates);
-            activity.combined += turn.combined.updates;
-            activity.saved += turn.combined.gain / turns.len() as u64;
-            turn.count_disk(activity, step == 0);
-            activity.times.own += turn.times[0] / turns.len() as u64;
-            activity.times.idle += turn.times[1] / turns.len() as u64;
-            activity.computation += turn.processor;
-            activity.accumulation += turn.folded.processor;
-        }
+        self.account.add(turns, agreed.place, is_first);
     }
 
     /// The decision after an iteration, as rank 0 makes it of what all have said. In the first step
@@ -370,7 +353,7 @@ impl Epoch<'_> {
         table: &mut Table,
         agreed: &Agreed,
         threads: &Threads,
-        (iteration, control, activity): (u64, Bytes, Activity),
+        (iteration, control): (u64, Bytes),
     ) -> Result<Finished, Stop> {
         let ended: Vec<Ended> = threads.gather((table, &self.ending), |answer| match answer {
             Answer::Ended(ended) => Some(ended),
@@ -396,7 +379,7 @@ impl Epoch<'_> {
         })?;
         let manifest = Manifest::decode(&manifest);
         let manifest = Arc::new(manifest.ok_or_else(|| Stop::broken("a manifest is whole"))?);
-        Ok(Finished { manifest, parts, activity })
+        Ok(Finished { manifest, parts })
     }
 
     /// The list of all parts, as rank 0 makes it of what all have said.

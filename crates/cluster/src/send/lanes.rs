@@ -15,13 +15,11 @@ use std::fs::OpenOptions;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 
-#[cfg(feature = "dpdk")]
-use welter_transport::dpdk::Cables;
 use welter_transport::{
-    Arrived, Bounds, Bucket, Clock, Datagrams, End, Endpoint, EndpointSettings, Faulty, LaneError,
-    Layout, MemoryRx, MemoryTx, RxLane, Sender, SharedRx, SharedTx, StreamSettings, TcpRx, TcpTx,
-    TxLane, Udp, memory_lanes,
+    Bounds, Clock, Datagrams, End, Endpoint, EndpointSettings, Faulty, Layout, Sender, SharedRx,
+    SharedTx, StreamSettings, TcpRx, TcpTx, Udp, memory_lanes,
 };
 
 #[cfg(feature = "dpdk")]
@@ -29,9 +27,11 @@ use super::cards::{self, Cards};
 use super::doors::{Common, accept, connect};
 use super::ending::Ending;
 use super::error::Stop;
-use super::outward::{Outward, Way, dealt};
+use super::lane_ends::{Inward, Rx, Tx};
+use super::outward::{Outward, dealt};
 use super::position::{BUCKETS_OF_DATAGRAMS, MachinePosition};
 use super::{Settings, Transport};
+use crate::links::counts::Counts;
 
 /// Source ports of a pair of machines, at least: clouds limit each, and cards spread by them.
 const SOURCE_PORTS: usize = 8;
@@ -96,6 +96,8 @@ pub(super) struct Site<'s> {
     pub(super) directory: &'s Path,
     pub(super) common: &'s Common,
     pub(super) settings: &'s Settings,
+    /// Counts of who came to the lanes and is no machine.
+    pub(super) counts: &'s Arc<Counts>,
 }
 
 /// Lanes of all threads of a machine.
@@ -176,7 +178,7 @@ impl Open {
         let (away, in_reach) = match self {
             Self::Tcp(listener) => {
                 let peers = Peers { place, addresses, offers };
-                tcp(&listener, common, &peers, ending)?
+                tcp(&listener, common, &peers, (ending, site.counts))?
             }
             Self::Udp { sending, folding } => {
                 let peers = Peers { place, addresses, offers };
@@ -212,9 +214,14 @@ impl Open {
             own,
             away,
             ending: ending.clone(),
+            counts: site.counts.clone(),
         });
-        let rx = received.into_iter().zip(in_reach);
-        let rx = rx.map(|(own, others)| Rx { own, others, ending: ending.clone() });
+        let rx = received.into_iter().zip(in_reach).map(|(own, others)| Rx {
+            own,
+            others,
+            ending: ending.clone(),
+            counts: site.counts.clone(),
+        });
         Ok(Led { tx: tx.collect(), rx: rx.collect(), senders, kept })
     }
 }
@@ -331,7 +338,7 @@ fn tcp(
     listener: &TcpListener,
     common: &Common,
     peers: &Peers<'_>,
-    ending: &Ending,
+    (ending, counts): (&Ending, &Counts),
 ) -> Result<(Vec<Outward>, Vec<Inward>), Stop> {
     let place = peers.place;
     let Common { epoch, protection, ref secret, .. } = *common;
@@ -340,7 +347,7 @@ fn tcp(
     std::thread::scope(|scope| {
         let accepted = scope.spawn(|| {
             let expected = place.other_senders().count() * place.sub_ranges;
-            accept(listener, common, (place.rank, expected), ending)
+            accept(listener, common, (place.rank, expected), (ending, counts))
         });
         let connected = |thread| -> Result<Outward, Stop> {
             let here = sending(place.rank, thread);
@@ -367,85 +374,6 @@ fn tcp(
         }
         Ok((away, from.into_iter().map(Inward::Tcp).collect()))
     })
-}
-
-/// Lanes of a computation thread, by the number of the sub-range that they lead to.
-pub(super) struct Tx {
-    place: MachinePosition,
-    own: MemoryTx,
-    away: Way,
-    ending: Ending,
-}
-
-impl Tx {
-    /// The lane to a sub-range, and its number there.
-    fn lane(&mut self, to: usize) -> (&mut dyn TxLane, usize) {
-        let MachinePosition { rank, machines, .. } = self.place;
-        let (of, at) = (to % machines, to / machines);
-        if of == rank {
-            return (&mut self.own, at);
-        }
-        // Of others, in their order, without those of this machine.
-        let others = at * (machines - 1) + of - usize::from(of > rank);
-        (self.away.lanes(), others)
-    }
-}
-
-impl TxLane for Tx {
-    fn bucket(&mut self, to: usize) -> Option<Bucket> {
-        let (lanes, at) = self.lane(to);
-        lanes.bucket(at)
-    }
-
-    fn commit(&mut self, to: usize, bucket: Bucket) -> Result<(), LaneError> {
-        let (lanes, at) = self.lane(to);
-        lanes.commit(at, bucket)
-    }
-
-    fn poll(&mut self) -> Result<(), LaneError> {
-        if self.ending.is_set() {
-            return Err(LaneError::Closed(0));
-        }
-        self.own.poll()?;
-        self.away.lanes().poll()
-    }
-
-    fn is_idle(&self) -> bool {
-        self.own.is_idle() && self.away.has_arrived()
-    }
-}
-
-/// Ways from other machines.
-enum Inward {
-    Tcp(TcpRx),
-    Udp(Box<Endpoint<Faulty<Udp>>>),
-    Shared(SharedRx),
-    #[cfg(feature = "dpdk")]
-    Dpdk(Box<Endpoint<Faulty<Cables>>>),
-}
-
-/// Lanes of an accumulator thread.
-pub(super) struct Rx {
-    own: MemoryRx,
-    others: Inward,
-    ending: Ending,
-}
-
-impl RxLane for Rx {
-    fn poll(&mut self, fold: &mut dyn FnMut(&Arrived<'_>)) -> Result<usize, LaneError> {
-        if self.ending.is_set() {
-            return Err(LaneError::Closed(0));
-        }
-        let own = self.own.poll(fold)?;
-        let others = match &mut self.others {
-            Inward::Tcp(lanes) => lanes.poll(fold),
-            Inward::Udp(lanes) => RxLane::poll(&mut **lanes, fold),
-            Inward::Shared(lanes) => lanes.poll(fold),
-            #[cfg(feature = "dpdk")]
-            Inward::Dpdk(lanes) => RxLane::poll(&mut **lanes, fold),
-        };
-        others.map(|others| own + others)
-    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use welter_protocol::ids::Epoch as Number;
 use welter_protocol::{Payload, Rank};
 
 use super::Job;
+use super::account::Account;
 use super::call_watch::CallWatch;
 use super::calls::CallsUnderWay;
 use super::checkpoint::Checkpoints;
@@ -80,6 +81,7 @@ struct Living {
     reports: Reports,
     entrance: Entrance,
     checkpoints: Checkpoints,
+    account: Account,
 }
 
 impl Sending {
@@ -103,14 +105,17 @@ impl Sending {
         let job = Job { input, ..job };
         let listener = listen(at, &trust)?;
         let me = (run, rank, machines);
-        let entrance = Entrance::new(listener, me, trust.clone()).map_err(ClusterError::Start)?;
+        let counts = Arc::new(Counts::default());
+        let entrance = Entrance::new(listener, me, trust.clone(), counts.clone());
+        let entrance = entrance.map_err(ClusterError::Start)?;
+        let account = Account::new(reports.clone(), counts.clone());
         let shared = Arc::new(Shared {
             rank,
             address: entrance.address(),
             trust,
             peers: Mutex::new(vec![None; machines]),
             result: Mutex::default(),
-            counts: Arc::default(),
+            counts,
             ending: Ending::default(),
         });
         let ending = shared.ending.clone();
@@ -124,6 +129,7 @@ impl Sending {
             reports,
             entrance,
             checkpoints,
+            account,
         };
         let thread = Builder::new().name(format!("machine-{rank}"));
         let thread = Some(thread.spawn(move || living.live()).map_err(ClusterError::Start)?);
@@ -156,7 +162,7 @@ impl Sending {
         Ok(())
     }
 
-    /// Numbers of what has happened at its entrance.
+    /// Numbers of what has happened at its entrance and its lanes.
     pub(crate) fn counts(&self) -> &Arc<Counts> {
         &self.shared.counts
     }
@@ -269,11 +275,12 @@ impl Living {
             ending: ending.clone(),
             checkpoints: &self.checkpoints,
             progress,
+            account: &self.account,
             edges: Cell::new(0),
         };
-        let Finished { manifest, parts, activity } = epoch.run(&mut table)?;
+        let Finished { manifest, parts } = epoch.run(&mut table)?;
         *lock(&self.shared.result) = Some((manifest.clone(), parts));
-        self.reports.say_activity(activity);
+        self.account.tell();
         self.reports.say(Report::Finished(manifest));
         while !ending.is_set() {
             table.look()?;

@@ -34,6 +34,7 @@
 //! machines have on their disks ([`checkpoint`]), with edges that are read again; programs that do
 //! not fold begin anew.
 
+mod account;
 mod audit;
 mod bundles;
 mod call_watch;
@@ -57,6 +58,7 @@ mod folding;
 mod footprint;
 mod gathered;
 mod kernel;
+mod lane_ends;
 mod lanes;
 mod losses;
 mod machine;

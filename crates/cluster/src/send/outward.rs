@@ -15,8 +15,8 @@
 //! there, so parts of long messages are told apart. Tested by `senders_serve_each_thread_once`.
 
 use welter_transport::{
-    Bucket, Carrier, Endpoint, Faulty, LaneError, Layout, Queued, Sender, SharedTx, TcpTx, TxLane,
-    Udp, queues,
+    Bucket, Carrier, Endpoint, EndpointCounts, Faulty, LaneError, Layout, Queued, Sender, SharedTx,
+    TcpTx, TxLane, Udp, queues,
 };
 
 #[cfg(feature = "dpdk")]
@@ -64,6 +64,21 @@ impl Outward {
             Self::Dpdk(lanes) => TxLane::is_idle(&**lanes),
         }
     }
+
+    /// Datagrams that were of no machine.
+    pub(super) fn strangers(&self) -> u64 {
+        match self {
+            Self::Udp(lanes) => foreign(lanes.counts()),
+            Self::Tcp(_) | Self::Shared(_) => 0,
+            #[cfg(feature = "dpdk")]
+            Self::Dpdk(lanes) => foreign(lanes.counts()),
+        }
+    }
+}
+
+/// Datagrams of no sender or of another epoch, and buckets whose seal does not hold.
+pub(super) fn foreign(counts: EndpointCounts) -> u64 {
+    counts.foreign + counts.forged
 }
 
 impl Carrier for Outward {
@@ -105,6 +120,14 @@ impl Way {
         match self {
             Self::Own(lanes) => lanes.has_arrived(),
             Self::Served(queues) => TxLane::is_idle(queues),
+        }
+    }
+
+    /// Datagrams that were of no machine; a sender thread counts those at its lanes.
+    pub(super) fn strangers(&self) -> u64 {
+        match self {
+            Self::Own(lanes) => lanes.strangers(),
+            Self::Served(_) => 0,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! and those that send, if there are such.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 
@@ -10,6 +10,7 @@ use welter_protocol::partitions::Partitions;
 use welter_transport::{Destination, Sender as Serving};
 
 use super::Job;
+use super::account::Account;
 use super::checkpoint::Checkpoints;
 use super::closing::Closing;
 use super::computing::Computing;
@@ -20,7 +21,8 @@ use super::error::Stop;
 use super::extending::Extending;
 use super::folding::Folding;
 use super::kernel::MessageKernel;
-use super::lanes::{Rx, Tx, short_bytes_max};
+use super::lane_ends::{Rx, Tx};
+use super::lanes::short_bytes_max;
 use super::messages::Messages;
 use super::outward::Outward;
 use super::position::MachinePosition;
@@ -41,8 +43,8 @@ pub(super) struct Starting<'e> {
     pub(super) rounds: Rounds,
     pub(super) cores: Cores,
     pub(super) ending: &'e Ending,
-    /// Nanoseconds of processor time of sender threads that have ended.
-    pub(super) spent: &'e Arc<AtomicU64>,
+    /// Account that sender threads add their time to.
+    pub(super) account: &'e Account,
 }
 
 /// Ends of a pair of threads.
@@ -89,9 +91,9 @@ impl Starting<'_> {
         }
         for (number, sender) in senders.into_iter().enumerate() {
             let core = self.cores.core(2 * place.sub_ranges + number);
-            let (ending, is_over, spent) =
-                (self.ending.clone(), is_over.clone(), self.spent.clone());
-            let sender = SenderThread { sender, core, ending, is_over, spent };
+            let (ending, is_over) = (self.ending.clone(), is_over.clone());
+            let (counts, spent) = (self.account.counts().clone(), self.account.sending().clone());
+            let sender = SenderThread { sender, core, ending, is_over, counts, spent };
             spawn(scope, "sender", &answer, move || sender.run())?;
         }
         Ok(Threads { orders, answers })

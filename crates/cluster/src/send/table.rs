@@ -30,6 +30,7 @@ use super::seat::{LOOK, Seat};
 use crate::attendance::attended;
 use crate::credentials::Trust;
 use crate::guests::Guests;
+use crate::links::counts::{Counted, Counts};
 use crate::links::handshake::{Hello, introduce, welcome};
 use crate::links::stream::Stream;
 
@@ -62,10 +63,11 @@ struct Doorkeeper {
     trust: Trust,
     arrivals: Sender<Arrival>,
     guests: Arc<Guests>,
+    counts: Arc<Counts>,
 }
 
 impl Entrance {
-    /// Lets in machines of this run: digest, rank, machines.
+    /// Lets in machines of this run (digest, rank, machines), and counts who is none.
     ///
     /// # Errors
     /// When the system has no thread.
@@ -73,13 +75,14 @@ impl Entrance {
         listener: TcpListener,
         me: (u64, usize, usize),
         trust: Trust,
+        counts: Arc<Counts>,
     ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let (sender, arrivals) = channel();
         let is_closed = Arc::new(AtomicBool::new(false));
         let closed = is_closed.clone();
         let guests = Guests::new(GUESTS_MAX);
-        let keeper = Doorkeeper { me, trust, arrivals: sender, guests };
+        let keeper = Doorkeeper { me, trust, arrivals: sender, guests, counts };
         let thread = Builder::new().name("entrance".to_owned()).spawn(move || {
             loop {
                 let accepted = listener.accept();
@@ -110,12 +113,12 @@ impl Entrance {
 impl Doorkeeper {
     /// Receives from a machine that comes, on a thread of its own, if there is room for it.
     fn let_in(&self, stream: TcpStream, from: SocketAddr) {
-        let Self { me, ref trust, ref arrivals, ref guests } = *self;
+        let Self { me, ref trust, ref arrivals, ref guests, ref counts } = *self;
         if trust.check(from).is_err() {
-            return;
+            return counts.count(Counted::Stranger);
         }
-        let Some(place) = guests.enter(&stream) else { return };
-        let (trust, arrivals) = (trust.clone(), arrivals.clone());
+        let Some(place) = guests.enter(&stream) else { return counts.count(Counted::Crowded) };
+        let (trust, arrivals, counts) = (trust.clone(), arrivals.clone(), counts.clone());
         // Without a thread the connection ends, and the machine comes again.
         let _ = Builder::new().name("guest".to_owned()).spawn(move || {
             let received = Stream::accepted(stream, &trust, HANDSHAKE).and_then(|mut stream| {
@@ -123,11 +126,14 @@ impl Doorkeeper {
                 stream.last_while(LOOK)?;
                 Ok((hello, stream))
             });
-            if let Ok((Ok(hello), stream)) = received
-                && place.leave()
-            {
-                // One who comes to a machine that has ended is let go.
-                let _ = arrivals.send(Arrival { hello, stream });
+            match received {
+                Ok((Ok(hello), stream)) if place.leave() => {
+                    // One who comes to a machine that has ended is let go.
+                    let _ = arrivals.send(Arrival { hello, stream });
+                }
+                Ok((Ok(_), _)) => {}
+                Ok((Err(_), _)) => counts.count(Counted::Refused),
+                Err(_) => counts.count(Counted::Stranger),
             }
         });
     }
@@ -304,7 +310,8 @@ fn gone(rank: usize) -> impl Fn(io::Error) -> Stop {
     }
 }
 
-/// Connects to rank 0, wherever that is by then, until it is there.
+/// Connects to rank 0, wherever that is by then, until it is there. Until its address is known,
+/// rank 0 reads its input, and the host hears of that.
 ///
 /// # Errors
 /// When the run is over, or it is out of reach for so long.
@@ -313,7 +320,7 @@ pub(super) fn come(
     (trust, hello): (&Trust, &Hello),
     (patience, ending): (Duration, &Ending),
 ) -> Result<(Table, SocketAddr), Stop> {
-    let since = Instant::now();
+    let mut since = Instant::now();
     loop {
         if ending.is_set() {
             return Err(Stop::Over);
@@ -324,11 +331,10 @@ pub(super) fn come(
             Some((address, Err(error))) if since.elapsed() > patience => {
                 return Err(Stop::absent(format!("machine 0 ({address}): {error}")));
             }
-            None if since.elapsed() > patience => {
-                return Err(Stop::absent("the address of machine 0 is not known"));
-            }
-            _ => sleep(LOOK / 5),
+            Some(_) => {}
+            None => since = Instant::now(),
         }
+        sleep(LOOK / 5);
     }
 }
 
@@ -341,10 +347,15 @@ mod tests {
 
     const RUN: u64 = 9;
 
+    /// The entrance of rank 0 of this number of machines.
+    fn entrance_of(machines: usize) -> Entrance {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Entrance::new(listener, (RUN, 0, machines), Trust::Loopback, Arc::default()).unwrap()
+    }
+
     #[test]
     fn answers_follow_all_words() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let entrance = Entrance::new(listener, (RUN, 0, 3), Trust::Loopback).unwrap();
+        let entrance = entrance_of(3);
         let address = entrance.address();
         let other = |from: usize| {
             thread::spawn(move || {
@@ -383,8 +394,7 @@ mod tests {
 
     #[test]
     fn a_barrier_ends_for_a_reason_of_its_own_machine() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let entrance = Entrance::new(listener, (RUN, 0, 2), Trust::Loopback).unwrap();
+        let entrance = entrance_of(2);
         let address = entrance.address();
         let hello = Hello { run: RUN, from: 1, incarnation: 1, to: 0 };
         let other = thread::spawn(move || Table::come(address, &Trust::Loopback, &hello).unwrap());
@@ -400,8 +410,7 @@ mod tests {
 
     #[test]
     fn rank_0_beats_while_its_answer_takes_long() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let entrance = Entrance::new(listener, (RUN, 0, 2), Trust::Loopback).unwrap();
+        let entrance = entrance_of(2);
         let address = entrance.address();
         let (beaten, beats) = channel();
         let other = thread::spawn(move || {
@@ -438,17 +447,37 @@ mod tests {
     }
 
     #[test]
-    fn machines_of_other_runs_are_refused() {
+    fn machines_of_other_runs_are_refused_and_counted() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let entrance = Entrance::new(listener, (RUN, 0, 2), Trust::Loopback).unwrap();
+        let counts = Arc::new(Counts::default());
+        let own = (RUN, 0, 2);
+        let entrance = Entrance::new(listener, own, Trust::Loopback, counts.clone()).unwrap();
         let hello = Hello { run: 8, from: 1, incarnation: 1, to: 0 };
         assert!(Table::come(entrance.address(), &Trust::Loopback, &hello).is_err());
+        let mut noise = TcpStream::connect(entrance.address()).unwrap();
+        noise.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        let until = Instant::now() + Duration::from_mins(1);
+        while counts.strangers() < 2 {
+            assert!(Instant::now() < until, "{counts:?}");
+            sleep(Duration::from_millis(1));
+        }
+        assert_eq!(counts.get(Counted::Refused), 1);
+    }
+
+    #[test]
+    fn rank_0_is_waited_for_until_its_address_is_known() {
+        let entrance = entrance_of(2);
+        let address = entrance.address();
+        let hello = Hello { run: RUN, from: 1, incarnation: 1, to: 0 };
+        let (patience, ending) = (Duration::from_millis(200), Ending::default());
+        let known = Instant::now() + 5 * patience;
+        let first = || (Instant::now() > known).then_some(address);
+        assert!(come(first, (&Trust::Loopback, &hello), (patience, &ending)).is_ok());
     }
 
     #[test]
     fn connections_that_say_nothing_keep_no_machine_out() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let entrance = Entrance::new(listener, (RUN, 0, 2), Trust::Loopback).unwrap();
+        let entrance = entrance_of(2);
         let address = entrance.address();
         let idle: Vec<_> = (0..GUESTS_MAX).map(|_| TcpStream::connect(address).unwrap()).collect();
         let hello = Hello { run: RUN, from: 1, incarnation: 1, to: 0 };
