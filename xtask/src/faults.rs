@@ -1,8 +1,8 @@
 //! Faults, end to end: which test shows which scenario, and all of them in one go.
 //!
 //! Tests are those of `cargo test`, so the short set runs on every change; `faults` runs them by
-//! their scenarios, and makes what needs rights a must. `faults --kills 1000` kills as many
-//! machines at random.
+//! their scenarios, and makes what needs rights a must. `faults --kills 1000` is the long set: it
+//! kills as many machines at random, and a machine in each call that makes something durable.
 
 use crate::run::{Outcome, cargo, step};
 use std::path::Path;
@@ -19,9 +19,14 @@ const SCENARIOS: &[Scenario] = &[
         &["cluster_faults::machines_that_are_killed", "computers::a_machine_that_is_killed"],
     ),
     ("the process that started the run killed, and the run resumed", "cli", &["cluster_resume"]),
+    ("machines killed or refused by the system in durable calls", "cli", &["cluster_kills"]),
     ("a machine paused", "cli", &["cluster_faults::a_machine_that_is_paused"]),
-    ("a link cut for a while", "cli", &["cluster_faults::a_cut_that_heals"]),
+    ("a computer paused for longer", "cli", &["cluster_faults::a_computer_that_is_paused"]),
+    ("a link cut for a while, both ways and one way", "cli", &["cluster_faults::a_cut_that_heals"]),
     ("links cut for good, strangers at the door", "cli", &["computers::four_computers"]),
+    ("bits that flip on disks of machines, and one that is full", "cli", &["cluster_storage"]),
+    ("a machine that lost its disk", "cli", &["computers::a_machine_without_its_disk"]),
+    ("datagrams lost, repeated, late and damaged", "cli", &["sending::lost", "sending::damaged"]),
     ("a machine of a fifth of a core", "cli", &["cluster_faults::a_machine_of_a_fifth"]),
     ("budgets of memory, kept and refused", "cli", &["cluster_budget", "cgroup"]),
     ("calls of files that kill or fail, disks that are full", "cli", &["kills", "scratch"]),
@@ -43,9 +48,9 @@ pub(crate) fn faults(root: &Path, arguments: &[String]) -> Outcome {
         let done = step(name, || {
             let mut command = cargo(root).args(["test", "--workspace", "--test", target, "--"]);
             command = command.args(*tests).arg("--nocapture");
-            command = command.env("WELTER_REQUIRE", "netns,cgroup");
+            command = command.env("WELTER_REQUIRE", "netns,cgroup,mount");
             if let Some(kills) = kills {
-                command = command.env("WELTER_KILLS", kills);
+                command = command.env("WELTER_KILLS", kills).env("WELTER_STRIDE", "1");
             }
             command.finish()
         });

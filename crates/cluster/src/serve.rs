@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 
 use welter_protocol::Rank;
+use welter_store::io::Faults;
 
 use crate::control::{Request, Word, write};
 use crate::disk::folder::Folder;
@@ -39,9 +40,11 @@ pub fn serve(
     (task, mut writer): (Task, Option<&mut dyn PartWriter>),
     (input, output): (impl BufRead + Send + 'static, &mut (impl Write + Send)),
 ) -> Result<(), ClusterError> {
-    let folder = Folder::open(directory, None)?;
+    // Tests plan them for the first process of a rank.
+    let faults = if above == 0 { Faults::of_machine(rank) } else { None };
     let me = (rank, run.config.machines());
-    let folder = Arc::new(folder.with_copies(run.copies.as_ref(), me)?);
+    let folder = Folder::open(directory, faults)?.with_copies(run.copies.as_ref(), me)?;
+    let folder = Arc::new(folder);
     let incarnation = folder.incarnation(above)?;
     let (reports, reported) = channel();
     let machine = RunningMachine::start(run, (rank, incarnation), folder, task, reports)?;

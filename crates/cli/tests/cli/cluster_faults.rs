@@ -12,11 +12,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::cgroup::skipped;
-use crate::computers::{alike, ended, in_networks, ip};
+use crate::computers::{alike, ended, free_port, in_networks, ip, machine as computer, with_key};
 use crate::sandbox::{Ended, Sandbox};
 
 /// Number that the environment states.
-fn stated(name: &str, otherwise: u64) -> u64 {
+pub(crate) fn stated(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
 }
 
@@ -154,6 +154,38 @@ fn a_machine_that_is_paused_is_suspected_and_goes_on() {
     assert!(report["cluster"]["suspicions"].as_u64().unwrap() > 0, "{report}");
 }
 
+#[test]
+fn a_computer_that_is_paused_for_long_is_missed_and_ends_as_all_do() {
+    let sandbox = with_key();
+    let line = "run pagerank rmat:10 --iterations 200000 --tolerance 0 -q --credentials key \
+                --route fold --scratch . -o many.csv";
+    let port = free_port();
+    let begin = |rank| computer(&sandbox, line, (rank, 3, port)).spawn().unwrap();
+    let mut all: Vec<Child> = (0..3).map(begin).collect();
+    let began = Instant::now();
+    let stored = || {
+        let mut names = sandbox.files().into_iter();
+        let first = names.find(|it| it.starts_with("welter-cluster") && it.ends_with("-0"));
+        let manifests = first.map(|it| sandbox.path().join(it).join("manifests"));
+        manifests.and_then(|it| fs::read_dir(it).ok()).map_or(0, Iterator::count)
+    };
+    while stored() == 0 {
+        assert!(began.elapsed() < Duration::from_mins(2), "it begins");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let paused = all.pop().unwrap();
+    let process = Pid::from_child(&paused);
+    kill_process(process, Signal::STOP).unwrap();
+    for (rank, ended) in ended(all).iter().enumerate() {
+        assert_eq!(ended.code, Some(75), "{rank}: {}", ended.stderr);
+        assert!(ended.stderr.contains("machine 2"), "{rank}: {}", ended.stderr);
+    }
+    kill_process(process, Signal::CONT).unwrap();
+    let ended = Ended::waited(paused);
+    assert_eq!(ended.code, Some(75), "{}", ended.stderr);
+    assert!(!sandbox.files().contains(&"many.csv".to_owned()));
+}
+
 /// A control group (version 1) whose processes get a fifth of a core.
 struct Fifth(PathBuf);
 
@@ -205,19 +237,25 @@ fn a_machine_of_a_fifth_of_a_core_has_its_answer() {
 fn a_cut_that_heals_changes_nothing() {
     let Some((net, sandbox)) = in_networks() else { return };
     sandbox.must(&format!("{RUN} -o one.csv"));
-    let all = net.start(&sandbox, &format!("{RUN} --scratch . -o many.csv"));
-    let began = Instant::now();
-    while !sandbox.files().iter().any(|name| name.starts_with("welter-cluster")) {
-        assert!(began.elapsed() < Duration::from_mins(1), "it begins");
-        std::thread::sleep(Duration::from_millis(5));
-    }
     let name = &net.name;
-    ip(&format!("-n {name}b link set v2 down")).unwrap();
-    // Less than the silence after which a machine is taken to be gone.
-    std::thread::sleep(Duration::from_secs(3));
-    ip(&format!("-n {name}b link set v2 up")).unwrap();
-    for (rank, ended) in ended(all).iter().enumerate() {
-        assert_eq!(ended.code, Some(0), "{rank}: {}", ended.stderr);
+    // Nothing comes to the third computer and from it, and then nothing of the second one to it.
+    let both_ways = ["b link set v2 down", "b link set v2 up"];
+    let nowhere = "1 neigh replace 10.77.0.3 lladdr 02:00:00:00:00:99 dev e";
+    for [cut, heal] in [both_ways, [nowhere, "1 neigh del 10.77.0.3 dev e"]] {
+        let all = net.start(&sandbox, &format!("{RUN} --scratch . -o many.csv"));
+        let began = Instant::now();
+        while !sandbox.files().iter().any(|name| name.starts_with("welter-cluster")) {
+            assert!(began.elapsed() < Duration::from_mins(1), "it begins");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        ip(&format!("-n {name}{cut}")).unwrap();
+        // Less than the silence after which a machine is taken to be gone.
+        std::thread::sleep(Duration::from_secs(3));
+        ip(&format!("-n {name}{heal}")).unwrap();
+        for (rank, ended) in ended(all).iter().enumerate() {
+            assert_eq!(ended.code, Some(0), "{cut}, {rank}: {}", ended.stderr);
+        }
+        alike(&sandbox, ["one.csv", "many.csv"]);
+        fs::remove_file(sandbox.path().join("many.csv")).unwrap();
     }
-    alike(&sandbox, ["one.csv", "many.csv"]);
 }

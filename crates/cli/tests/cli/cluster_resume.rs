@@ -16,7 +16,7 @@ const RUN: &str = "run pagerank rmat:12 --iterations 40 --tolerance 0 -q -o rank
                    --cluster local:2 --checkpoint kept";
 
 /// Manifests that a machine has stored so far.
-fn manifests(machine: &Path) -> usize {
+pub(crate) fn manifests(machine: &Path) -> usize {
     let names = fs::read_dir(machine.join("manifests")).into_iter().flatten().flatten();
     names.filter(|it| !it.file_name().to_string_lossy().contains("part")).count()
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! DIRECTORY/lock                   held by the process that uses it
-//!          /incarnation            number of the last process of this rank, in digits
+//!          /incarnation            number of the last process of this rank, and a sum of it
 //!          /blocks/NAME            pages of the payload | header of the block (72 bytes)
 //!          /blocks/NAME.part       what was being written when a process ended
 //!          /manifests/NAME         an encoded manifest
@@ -18,6 +18,9 @@
 //!   a write leaves none. Tested by `what_a_process_was_writing_is_no_block` and
 //!   `a_file_under_another_name_is_no_block`.
 //! - Two processes do not use one directory. Checked in `Folder::open`.
+//! - No process has the number of another one because a bit of it flipped. Checked in
+//!   `Folder::incarnation`. Tested by
+//!   `one_process_at_a_time_uses_a_directory_and_each_gets_a_larger_number`.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -27,7 +30,7 @@ use std::sync::Arc;
 use welter_protocol::block::{self, Damage, HEADER_BYTES};
 use welter_protocol::checkpoint::{Age, Manifest};
 use welter_protocol::ids::{Block, BlockName, Bytes, Generation, Role};
-use welter_protocol::payload::{PAGE_BYTES, Payload};
+use welter_protocol::payload::{PAGE_BYTES, Payload, checksum};
 use welter_protocol::{Event, Rank};
 use welter_store::io::{Call, Faults, check, read_exact, sync_directory, write_all};
 use welter_store::{StoreError, durable};
@@ -120,12 +123,20 @@ impl Folder {
     /// A number that no process of this rank has had on this directory, above `least`.
     ///
     /// # Errors
-    /// When it cannot be kept.
+    /// When it cannot be kept, or that of the last process is damaged.
     pub fn incarnation(&self, least: u32) -> Result<u32, ClusterError> {
         let path = self.directory.join("incarnation");
-        let last = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse::<u32>().ok());
-        let next = last.unwrap_or(0).max(least).saturating_add(1);
-        durable::replace(&path, next.to_string().as_bytes(), self.faults.as_ref())?;
+        let last = match fs::read(&path) {
+            Ok(bytes) => incarnation_of(&bytes).ok_or_else(|| StoreError::Damaged {
+                file: path.clone(),
+                offset: 0,
+                what: "it is no number of a process with its sum".to_owned(),
+            })?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(source) => return Err(failed("read it", &path, source).into()),
+        };
+        let next = last.max(least).saturating_add(1);
+        durable::replace(&path, incarnation_line(next).as_bytes(), self.faults.as_ref())?;
         Ok(next)
     }
 
@@ -387,6 +398,19 @@ impl Unread {
 /// Bytes of the pages of a payload of `bytes` bytes.
 fn pages(bytes: usize) -> usize {
     bytes.next_multiple_of(PAGE_BYTES)
+}
+
+/// The line of an incarnation: the number, and a sum of its digits.
+fn incarnation_line(number: u32) -> String {
+    let digits = number.to_string();
+    format!("{digits} {:016x}\n", checksum(digits.as_bytes()))
+}
+
+/// The incarnation of a line, if it is one.
+fn incarnation_of(line: &[u8]) -> Option<u32> {
+    let text = std::str::from_utf8(line).ok()?;
+    let number = text.split(' ').next()?.parse().ok()?;
+    (incarnation_line(number) == text).then_some(number)
 }
 
 fn failed(what: &'static str, path: &Path, source: io::Error) -> StoreError {

@@ -84,16 +84,24 @@ impl Faults {
     /// seventh call. Only builds for development look.
     pub fn of_process() -> Option<Arc<Self>> {
         static PLAN: OnceLock<Option<Arc<Faults>>> = OnceLock::new();
-        let read = || {
-            let words = std::env::var("WELTER_FAULT").ok().filter(|_| cfg!(debug_assertions))?;
-            let (fault, nth) = words.split_once(' ')?;
-            let fault = match fault {
-                "kill" => Fault::Kill,
-                number => Fault::Errno(number.parse().ok()?),
-            };
-            Some(Self::nth(nth.parse().ok()?, fault))
+        PLAN.get_or_init(|| Self::of_words(&stated("WELTER_FAULT")?)).clone()
+    }
+
+    /// The plan for the disk of a machine of a cluster, of this rank, likewise:
+    /// `WELTER_MACHINE_FAULT="1 kill 7"` is for the machine of rank 1.
+    pub fn of_machine(rank: usize) -> Option<Arc<Self>> {
+        let words = stated("WELTER_MACHINE_FAULT")?;
+        let (of, plan) = words.split_once(' ')?;
+        (of == rank.to_string()).then(|| Self::of_words(plan)).flatten()
+    }
+
+    fn of_words(words: &str) -> Option<Arc<Self>> {
+        let (fault, nth) = words.split_once(' ')?;
+        let fault = match fault {
+            "kill" => Fault::Kill,
+            number => Fault::Errno(number.parse().ok()?),
         };
-        PLAN.get_or_init(read).clone()
+        Some(Self::nth(nth.parse().ok()?, fault))
     }
 
     /// Whether a call failed on purpose.
@@ -130,6 +138,11 @@ impl Faults {
     }
 }
 
+/// Words of the environment, where a build for development looks.
+fn stated(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|_| cfg!(debug_assertions))
+}
+
 /// Ends this process as a signal would: nothing is unwound or written.
 fn end_process() -> ! {
     let _ = kill_process(getpid(), Signal::KILL);
@@ -151,6 +164,14 @@ pub fn check(faults: Option<&Arc<Faults>>, call: Call) -> Result<(), Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plans_are_read_from_words() {
+        let plan = Faults::of_words("kill 7").unwrap();
+        assert_eq!((plan.fault, plan.nth), (Fault::Kill, 7));
+        assert_eq!(Faults::of_words("5 9").unwrap().fault, Fault::Errno(5));
+        assert!(["", "kill", "x 3", "kill x"].iter().all(|it| Faults::of_words(it).is_none()));
+    }
 
     #[test]
     fn the_nth_call_fails_and_no_other() {

@@ -145,5 +145,16 @@ fn one_process_at_a_time_uses_a_directory_and_each_gets_a_larger_number() {
     assert!(matches!(Folder::open(directory.path(), None), Err(ClusterError::InUse(_))));
     assert_eq!([0, 0, 9, 0].map(|least| folder.incarnation(least).unwrap()), [1, 2, 10, 11]);
     drop(folder);
-    assert_eq!(open(&directory, None).incarnation(3).unwrap(), 12);
+    let folder = open(&directory, None);
+    assert_eq!(folder.incarnation(3).unwrap(), 12);
+    let path = directory.path().join("incarnation");
+    let bytes = fs::read(&path).unwrap();
+    for bit in 0..8 * bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&path, &flipped).unwrap();
+        let found = folder.incarnation(0);
+        let is_damaged = matches!(found, Err(ClusterError::Store(StoreError::Damaged { .. })));
+        assert!(is_damaged, "bit {bit}: {found:?}");
+    }
 }
