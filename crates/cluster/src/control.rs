@@ -1,8 +1,8 @@
 //! The pipes or connections between a host and a machine that is a process of its own.
 //!
 //! ```text
-//! to the machine (lines)       peer RANK ADDRESS · vertices · chunk PARTITION CHUNK · write ·
-//!                              name · (the end: the host is gone)
+//! to the machine (lines)       peer RANK ADDRESS · await RANK · vertices · chunk PARTITION CHUNK ·
+//!                              write · name · (the end: the host is gone)
 //! to the host                  KIND FIELD .. BYTES, a line; then BYTES bytes
 //! ```
 //!
@@ -188,6 +188,8 @@ fn number<T: FromStr>(text: &str) -> Option<T> {
 pub(crate) enum Request {
     /// Another machine listens there.
     Peer(Rank, SocketAddr),
+    /// A process makes its task in the place of this rank, which is not missed meanwhile.
+    Await(Rank),
     /// Something about the part of the result that is here, please.
     Result(Ask),
 }
@@ -197,6 +199,7 @@ impl Request {
     pub(crate) fn line(&self) -> String {
         match self {
             Self::Peer(rank, address) => format!("peer {rank} {address}\n"),
+            Self::Await(rank) => format!("await {rank}\n"),
             Self::Result(Ask::Vertices) => "vertices\n".to_owned(),
             Self::Result(Ask::Chunk(partition, chunk)) => format!("chunk {partition} {chunk}\n"),
             Self::Result(Ask::Write) => "write\n".to_owned(),
@@ -208,6 +211,7 @@ impl Request {
     pub(crate) fn of(line: &str) -> Option<Self> {
         match *line.split(' ').collect::<Vec<_>>() {
             ["peer", rank, address] => Some(Self::Peer(number(rank)?, number(address)?)),
+            ["await", rank] => Some(Self::Await(number(rank)?)),
             ["vertices"] => Some(Self::Result(Ask::Vertices)),
             ["chunk", partition, chunk] => {
                 Some(Self::Result(Ask::Chunk(number(partition)?, number(chunk)?)))
@@ -277,11 +281,12 @@ mod tests {
     fn requests_are_lines() {
         let address = SocketAddr::from(([127, 0, 0, 1], 4711));
         let asks = [Ask::Vertices, Ask::Chunk(7, 9), Ask::Write, Ask::Name].map(Request::Result);
-        for request in asks.into_iter().chain([Request::Peer(3, address)]) {
+        let others = [Request::Peer(3, address), Request::Await(2)];
+        for request in asks.into_iter().chain(others) {
             let line = request.line();
             assert_eq!(Request::of(line.strip_suffix('\n').unwrap()), Some(request));
         }
-        for wrong in ["", "peer", "peer 1 here", "vertices of all"] {
+        for wrong in ["", "peer", "peer 1 here", "await x", "vertices of all"] {
             assert_eq!(Request::of(wrong), None);
         }
     }

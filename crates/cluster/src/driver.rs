@@ -86,7 +86,7 @@ impl Driver {
                 None => match events.recv_timeout(self.clock.until(next_tick)) {
                     Ok(event) => event,
                     Err(RecvTimeoutError::Timeout) => continue,
-                    // All who could send anything are parts of this.
+                    // All who could send anything are gone.
                     Err(RecvTimeoutError::Disconnected) => return,
                 },
             };

@@ -380,6 +380,7 @@ impl Life {
                 }
                 machine.0.locate(peer, address)?;
             }
+            Some(Request::Await(peer)) => machine.0.awaits(peer),
             Some(Request::Result(ask)) => {
                 let up = &mut self.up;
                 let mut say = |word| speak(up, &word);

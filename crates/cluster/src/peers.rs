@@ -4,12 +4,15 @@
 //! person by ssh, Slurm, Kubernetes. A machine that has ended may come again in the place of its
 //! rank, and is waited for.
 //!
-//! Machines may read all edges before they listen, and those that listen wait for the others no
-//! longer than their protocol does. So all that are there are told to begin with the first one.
+//! Machines may read all edges before they listen, so all that are there are told to begin with the
+//! first one. Where one comes in the place of another, all others hear that it is there, and do not
+//! miss it before it listens.
 //!
 //! **Invariant:** a machine that makes its task, or is asked for its result, has as long as it is
 //! heard of. Checked in `Peers::listening` and `Peers::answer`. Tested by
-//! `a_machine_that_beats_has_as_long_as_it_needs` and `all_machines_begin_together`.
+//! `a_machine_that_beats_has_as_long_as_it_needs` and `all_machines_begin_together`. **Invariant:**
+//! a machine that has come in the place of another is not missed before it listens. Checked in
+//! `Peers::beat`. Tested by `machines_hear_that_one_has_come_in_the_place_of_another`.
 
 pub(crate) mod door;
 
@@ -60,6 +63,8 @@ pub struct Peers {
     reports: (Sender<Reported>, Receiver<Reported>),
     /// Reason of a machine why it cannot take part.
     declined: Option<ClusterError>,
+    /// A rank in whose place another machine has come, which makes its task.
+    awaited: Option<Rank>,
     beaten: Instant,
 }
 
@@ -123,6 +128,7 @@ impl Peers {
             stopped: Vec::new(),
             reports: channel(),
             declined: None,
+            awaited: None,
             beaten: Instant::now(),
         })
     }
@@ -274,6 +280,12 @@ impl Peers {
         for down in self.downs() {
             say(down, "beat\n");
         }
+        if let Some(rank) = self.awaited {
+            let line = Request::Await(rank).line();
+            for seat in self.seats.iter_mut().flatten() {
+                say(&mut seat.down, &line);
+            }
+        }
     }
 
     /// The process of a rank, invited to begin; none where it is gone. It must be there by `until`.
@@ -357,7 +369,11 @@ impl Host for Peers {
         loop {
             let Some(mut seat) = self.invited(rank, (above, until))? else { continue };
             let asked = Instant::now();
-            match self.listening(&mut seat) {
+            // Machines that have begun miss one that does not come, and not one that is there.
+            self.awaited = (above > 0).then_some(rank);
+            let listening = self.listening(&mut seat);
+            self.awaited = None;
+            match listening {
                 Ok(Some(started)) => {
                     self.seats[rank] = Some(seat);
                     return Ok(started);

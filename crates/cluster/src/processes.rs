@@ -41,6 +41,9 @@ const WORK_TICKS: u64 = if cfg!(test) { 10 } else { 100 };
 /// Time between two looks at a process that has said nothing.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// Time between two words to others about a process that they wait for.
+const TELLING: Duration = Duration::from_secs(1);
+
 /// Time in which a process that was killed ends.
 const LEAVE: Duration = Duration::from_secs(5);
 
@@ -151,7 +154,7 @@ impl Process {
 
     /// The first word, which follows its look at the input. That may take long: it has as long as
     /// it works. None where it has ended or hangs, or the run is `cancelled`.
-    fn first_word(&mut self, cancelled: impl Fn() -> bool) -> Option<Word> {
+    fn first_word(&mut self, mut cancelled: impl FnMut() -> bool) -> Option<Word> {
         let mut work = Work::of(self.child.id());
         while !cancelled() && work.is_seen() {
             match self.answers.recv_timeout(LOOK) {
@@ -252,7 +255,20 @@ impl Host for Processes {
                 Some(begun) => begun,
                 None => self.spawn(rank, above)?,
             };
-            match process.first_word(|| self.progress.cancelled()) {
+            // All others hear of one that makes its task in the place of another.
+            let (others, progress) = (&mut self.machines, &self.progress);
+            let mut told = Instant::now();
+            let cancelled = || {
+                if above > 0 && told.elapsed() > TELLING {
+                    told = Instant::now();
+                    for other in others.iter_mut().flatten() {
+                        // One that has died is started again.
+                        let _ = other.ask(&Request::Await(rank));
+                    }
+                }
+                progress.cancelled()
+            };
+            match process.first_word(cancelled) {
                 Some(Word::Listening { incarnation, address }) => {
                     self.machines[rank] = Some(process);
                     return Ok(Started { incarnation, address });

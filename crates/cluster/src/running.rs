@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, sync_channel};
+use std::sync::mpsc::{Sender, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use std::time::Duration;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
 use welter_protocol::payload::checksum;
-use welter_protocol::{Config, Machine, Payload, Rank, wire};
+use welter_protocol::{Config, Event, Machine, Payload, Rank, wire};
 use welter_worker::Worker;
 
 use crate::activity::Activity;
@@ -108,6 +108,7 @@ struct Driven {
     machines: usize,
     folder: Arc<Folder>,
     links: Arc<Links>,
+    events: SyncSender<Event>,
     /// Machines of which it does not know yet where they listen.
     unlocated: Mutex<BTreeSet<Rank>>,
     has_begun: Arc<AtomicBool>,
@@ -177,6 +178,15 @@ impl RunningMachine {
         match &self.kind {
             Kind::Protocol(machine) => machine.locate(peer, address),
             Kind::Sending(machine) => machine.locate(peer, address),
+        }
+    }
+
+    /// Sends it word that a process makes its task in the place of another machine, which it does
+    /// not miss meanwhile.
+    pub(crate) fn awaits(&self, peer: Rank) {
+        match &self.kind {
+            Kind::Protocol(machine) => machine.awaits(peer),
+            Kind::Sending(machine) => machine.awaits(peer),
         }
     }
 
@@ -254,7 +264,7 @@ impl Driven {
         let links = Arc::new(links.map_err(ClusterError::Start)?);
         let disk = Disk::new(folder.clone(), sender.clone()).map_err(ClusterError::Start)?;
         worker.keep_at_most(config.kept_updates_max, Box::new(ScratchFile::new(folder.clone())));
-        let program = Program::new(worker, sender).map_err(ClusterError::Start)?;
+        let program = Program::new(worker, sender.clone()).map_err(ClusterError::Start)?;
         let unlocated: BTreeSet<Rank> = (0..machines).filter(|&peer| peer != rank).collect();
         let has_begun = Arc::new(AtomicBool::new(unlocated.is_empty()));
         let is_stopped = Arc::new(AtomicBool::new(false));
@@ -280,7 +290,24 @@ impl Driven {
         });
         let thread = Some(thread.map_err(ClusterError::Start)?);
         let unlocated = Mutex::new(unlocated);
-        Ok(Self { rank, machines, folder, links, unlocated, has_begun, is_stopped, thread })
+        Ok(Self {
+            rank,
+            machines,
+            folder,
+            links,
+            events: sender,
+            unlocated,
+            has_begun,
+            is_stopped,
+            thread,
+        })
+    }
+
+    fn awaits(&self, peer: Rank) {
+        if peer < self.machines && peer != self.rank {
+            // One that has much else to look at hears the next word.
+            let _ = self.events.try_send(Event::Awaited(peer));
+        }
     }
 
     /// Learns where a peer listens. It begins with the last one.

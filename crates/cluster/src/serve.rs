@@ -87,6 +87,7 @@ fn converse(
         match event {
             Event::Alone => break,
             Event::Asked(Request::Peer(peer, address)) => machine.locate(peer, address)?,
+            Event::Asked(Request::Await(peer)) => machine.awaits(peer),
             Event::Asked(Request::Result(ask)) => {
                 answer((machine, finished.as_deref()), ask, writer, say)?;
             }

@@ -29,6 +29,8 @@ pub(crate) struct Context {
     pub(crate) channels: Vec<Channel>,
     /// The newest process of each rank that is known.
     pub(crate) incarnations: Vec<u32>,
+    /// When the host last said that a process of each rank is there and has not begun.
+    pub(crate) awaited: Vec<Time>,
     pub(crate) counters: Counters,
     /// Work that the program has not ended.
     pub(crate) works: UnderWay,
@@ -58,6 +60,7 @@ impl Context {
             local: VecDeque::new(),
             channels: (0..machines).map(|_| Channel::default()).collect(),
             incarnations: vec![0; machines],
+            awaited: vec![0; machines],
             counters: Counters::default(),
             works: UnderWay::default(),
             needs_new_epoch: false,
@@ -196,10 +199,10 @@ impl Context {
     }
 
     /// Machine to which a message has waited longest to be acknowledged, if longer than patience
-    /// allows.
+    /// allows, while there was a process that could have.
     pub(crate) fn unheard(&self) -> Option<Rank> {
         let patience = self.config.timing.patience;
-        let oldest = |to: &Rank| self.channels[*to].oldest();
-        (0..self.machines()).find(|to| oldest(to).is_some_and(|at| self.now > at + patience))
+        let since = |to: Rank| Some(self.channels[to].oldest()?.max(self.awaited[to]));
+        (0..self.machines()).find(|&to| since(to).is_some_and(|at| self.now > at + patience))
     }
 }

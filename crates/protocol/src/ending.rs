@@ -82,7 +82,11 @@ impl Waits {
             | Event::Done { token, .. } => {
                 self.0.remove(token);
             }
-            Event::Start { .. } | Event::Tick | Event::Message(_) | Event::Fail { .. } => {}
+            Event::Start { .. }
+            | Event::Tick
+            | Event::Message(_)
+            | Event::Awaited(_)
+            | Event::Fail { .. } => {}
         }
     }
 

@@ -178,6 +178,10 @@ impl Machine {
                 self.watch();
             }
             Event::Message(envelope) => self.envelope(envelope),
+            Event::Awaited(rank) => {
+                self.membership.note_contact(rank, self.cx.now);
+                self.cx.awaited[rank] = self.cx.now;
+            }
             Event::Fail { why, what } => self.cx.fail(why, what),
             Event::Read { token, result } => self.storage.read(&mut self.cx, token, result),
             Event::Written { token, ok } => self.written(token, ok),
@@ -444,4 +448,30 @@ impl Machine {
 /// All manifests that a machine knows of, as bytes.
 fn encoded(stored: &[Arc<Manifest>], storage: &StorageEngine) -> Vec<Bytes> {
     stored.iter().chain(storage.kept.all()).map(|manifest| manifest.encode()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Timing, of_two};
+
+    /// Whether rank 0 ends for want of the other machine, for which its host may wait.
+    fn ends(host_waits: bool) -> bool {
+        let timing = Timing { resend: 10, ping: 10, suspect: 50, patience: 100 };
+        let mut machine = Machine::new(Arc::new(Config { timing, ..of_two() }), 0, 1);
+        let mut effects = Vec::new();
+        machine.step(0, Event::Start { blocks: Vec::new(), manifests: Vec::new() }, &mut effects);
+        for now in (10..1000).step_by(10) {
+            if host_waits {
+                machine.step(now, Event::Awaited(1), &mut effects);
+            }
+            machine.step(now, Event::Tick, &mut effects);
+        }
+        effects.iter().any(|effect| matches!(effect, Effect::Exit(_)))
+    }
+
+    #[test]
+    fn a_machine_is_not_missed_while_the_host_waits_for_it() {
+        assert!(ends(false) && !ends(true));
+    }
 }

@@ -31,7 +31,8 @@
 //!
 //! Chaos needs the storage of all machines, so an epoch begins when all ranks have joined: there is
 //! no majority to be asked. What is not there in time ends the run (resumably), since nothing waits
-//! without a bound.
+//! without a bound. A host that has started a process in the place of a rank, and waits until it
+//! begins, says so ([`Event::Awaited`](crate::messages::Event::Awaited)): the bound is the host's.
 
 use crate::context::Context;
 use crate::counters::Path;

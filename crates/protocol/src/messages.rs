@@ -394,6 +394,9 @@ pub enum Event {
         /// Token of the effect.
         token: u64,
     },
+    /// The host has started a process in the place of this rank, which has not begun, and says so
+    /// now and then: the rank is not missed meanwhile.
+    Awaited(Rank),
     /// The machine cannot continue: bad input, too small a budget, or the user has had enough.
     Fail {
         /// Kind of the reason.

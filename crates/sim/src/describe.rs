@@ -18,6 +18,7 @@ pub fn digest(event: &Event) -> u64 {
         }
         Event::Written { token, ok } => mix(token << 9 | u64::from(*ok)),
         Event::Consulted { token } => mix(token << 11),
+        Event::Awaited(rank) => mix((*rank as u64) << 12),
         Event::Fail { why, what } => mix(*why as u64) ^ checksum(what.as_bytes()),
         Event::Done { token, outcome } => mix(token << 10) ^ outcome_hash(outcome),
     }
@@ -69,6 +70,7 @@ pub fn event(now: Time, rank: Rank, incarnation: u32, event: &Event) -> Option<S
         },
         Event::Fail { why, what } => format!("fails: {why:?}, {what}"),
         Event::Consulted { .. } => "has looked something up".to_owned(),
+        Event::Awaited(rank) => format!("hears that machine {rank} has not begun yet"),
         Event::Written { .. } => "cannot write".to_owned(),
         Event::Done { outcome, .. } => format!("is done: {}", made(outcome)),
     };

@@ -153,3 +153,32 @@ fn a_host_that_is_cancelled_waits_for_no_machine_that_makes_its_task() {
     drop(peers);
     machine.join().unwrap();
 }
+
+#[test]
+fn machines_hear_that_one_has_come_in_the_place_of_another() {
+    let mut peers = host_of(2, &Progress::new());
+    let address = peers.address();
+    let (heard, hears) = channel();
+    let first = spawn(move || {
+        let (mut down, mut up) = taken(address, 0);
+        begin(&mut up, address);
+        while line(&mut down).unwrap() != "await 1" {}
+        heard.send(()).unwrap();
+        (down, up)
+    });
+    let other = spawn(move || {
+        let (down, mut up) = taken(address, 1);
+        begin(&mut up, address);
+        // Its connections end, as those of a process that is killed do.
+        drop((down, up));
+        let (down, mut up) = taken(address, 1);
+        hears.recv_timeout(MINUTE).unwrap();
+        begin(&mut up, address);
+        (down, up)
+    });
+    peers.gather().unwrap();
+    assert!((0..2).all(|rank| peers.start(rank, 0).is_ok()));
+    peers.stop(1);
+    assert!(peers.start(1, 1).is_ok());
+    drop((first.join().unwrap(), other.join().unwrap()));
+}

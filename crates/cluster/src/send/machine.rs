@@ -162,6 +162,18 @@ impl Sending {
         Ok(())
     }
 
+    /// Sends it word that another process of this rank makes its task. All machines come to rank 0,
+    /// and this one looks for it where the host will say.
+    pub(crate) fn awaits(&self, peer: Rank) {
+        let mut peers = lock(&self.shared.peers);
+        if peer == 0
+            && self.shared.rank != 0
+            && let Some(first) = peers.first_mut()
+        {
+            *first = None;
+        }
+    }
+
     /// Numbers of what has happened at its entrance and its lanes.
     pub(crate) fn counts(&self) -> &Arc<Counts> {
         &self.shared.counts
