@@ -18,7 +18,7 @@ pub(crate) enum Same {
 use Same::{Bits, Rows, Within};
 
 /// Words of `run`, and what of the result is the same.
-const CASES: &[(&str, Same)] = &[
+pub(crate) const CASES: &[(&str, Same)] = &[
     ("pagerank G --iterations 5", Within(1e-12)),
     ("pagerank G --precision f32 --iterations 5 --dangling unnormalized", Within(1e-5)),
     ("pagerank G --weighted --dangling drop --iterations 5", Within(1e-12)),
@@ -95,6 +95,18 @@ pub(crate) fn difference(found: &str, expected: &str) -> f64 {
     errors.fold(0.0, f64::max) / largest
 }
 
+/// Compares the result of a line with the one that is expected.
+pub(crate) fn is_same(line: &str, [found, expected]: [&str; 2], same: Same) {
+    match same {
+        Bits => assert_eq!(found, expected, "{line}"),
+        Rows => assert_eq!(rows(found), rows(expected), "{line}"),
+        Within(most) => {
+            let error = difference(found, expected);
+            assert!(error <= most, "{line}: {error:e}");
+        }
+    }
+}
+
 /// Notes of a run.
 fn notes(stderr: &str) -> Vec<&str> {
     stderr.lines().filter(|line| line.starts_with("note: ")).collect()
@@ -117,14 +129,7 @@ fn every_algorithm_has_its_answer_on_a_cluster() {
         let line = format!("{line} {options}");
         let found = sandbox.run(&line);
         assert_eq!(found.code, Some(0), "{line}: {}", found.stderr);
-        match same {
-            Bits => assert_eq!(found.stdout, expected.stdout, "{line}"),
-            Rows => assert_eq!(rows(&found.stdout), rows(&expected.stdout), "{line}"),
-            Within(most) => {
-                let error = difference(&found.stdout, &expected.stdout);
-                assert!(error <= *most, "{line}: {error:e}");
-            }
-        }
+        is_same(&line, [&found.stdout, &expected.stdout], *same);
         if *same != Bits {
             continue;
         }

@@ -21,6 +21,7 @@ mod cluster_budget;
 mod cluster_faults;
 mod cluster_inputs;
 mod cluster_kills;
+mod cluster_networks;
 mod cluster_options;
 mod cluster_parts;
 mod cluster_resume;
