@@ -53,3 +53,25 @@ def test_the_job_of_kubernetes_is_of_its_schema():
     assert int(said["WORLD_SIZE"]) == spec["completions"] == spec["parallelism"]
     mounts = {it["name"] for it in pod["containers"][0]["volumeMounts"]}
     assert mounts == {it["name"] for it in pod["volumes"]}
+
+
+def test_the_set_of_jobs_has_a_job_of_its_schema():
+    text = (EXAMPLES / "cluster" / "jobset.yaml").read_text()
+    made = yaml.safe_load(text)
+    # The schema of a set is of its own project; fields are those of its examples.
+    assert made["apiVersion"] == "jobset.x-k8s.io/v1alpha2" and made["kind"] == "JobSet"
+    assert set(made["spec"]) == {"network", "replicatedJobs"}
+    assert set(made["spec"]["network"]) == {"enableDNSHostnames", "publishNotReadyAddresses"}
+    (jobs,) = made["spec"]["replicatedJobs"]
+    assert set(jobs) == {"name", "replicas", "template"} and jobs["replicas"] == 1
+    name, spec = made["metadata"]["name"], jobs["template"]["spec"]
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec}
+    kubernetes_validate.validate(job, kubernetes_validate.latest_version(), strict=True)
+    pod = spec["template"]["spec"]
+    said = {it["name"]: it["value"] for it in pod["containers"][0]["env"]}
+    assert said["MASTER_ADDR"] == f"{name}-{jobs['name']}-0-0.{name}"
+    assert int(said["WORLD_SIZE"]) == spec["completions"] == spec["parallelism"]
+    # The machine is told what that of a job alone is.
+    _, alone = yaml.safe_load_all((EXAMPLES / "cluster" / "kubernetes.yaml").read_text())
+    (container,) = alone["spec"]["template"]["spec"]["containers"]
+    assert pod["containers"][0]["args"] == container["args"]
