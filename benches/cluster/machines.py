@@ -205,7 +205,7 @@ def links(bench: Bench) -> None:
         for route in ("fold", "spill", "send"):
             costs = [run(route, ITERATIONS) for _ in range(bench.rounds)]
             seconds = statistics.median(cost[1] for cost in costs)
-            # What is sent in the beginning is in both.
+            # Edges that are sent in the beginning are in both.
             more = zip(sent_by(run(route, 2 * ITERATIONS)), sent_by(costs[0]))
             sent = max((long - short) / ITERATIONS for long, short in more)
             machines = costs[0][2]["cluster"]["machines"]

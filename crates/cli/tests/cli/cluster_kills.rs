@@ -1,5 +1,5 @@
-//! Machines that are killed, or refused by the system, in calls that make something durable: the run
-//! has the answer of one process, or ends and says why.
+//! Machines that are killed, or refused by the system, in calls that make something durable: the
+//! run has the answer of one process, or ends and says why.
 //!
 //! The machine of a development build takes the plan of faults from its environment
 //! (`welter_store::io::Faults::of_machine`), and its successor has none. `WELTER_STRIDE=1` makes a

@@ -1,5 +1,5 @@
-//! Disks of machines that hold other bytes than were written, or are full: a run that is resumed has
-//! the answer of one process, or ends and says why.
+//! Disks of machines that hold other bytes than were written, or are full: a run that is resumed
+//! has the answer of one process, or ends and says why.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -128,7 +128,7 @@ fn a_bit_that_flips_on_a_disk_changes_no_answer() {
                 right += 1;
                 continue;
             }
-            // What names a process of a rank has no second copy.
+            // The number of a process has no second copy.
             assert!(kind == "incarnation", "{what}: {}", ended.stderr);
             assert!(ended.stderr.contains("incarnation: damaged"), "{what}: {}", ended.stderr);
             fs::remove_dir_all(&kept).unwrap();

@@ -243,11 +243,11 @@ fn the_route_that_is_chosen_changes_no_answer() {
         ("--route send", "send"),
         ("--route fold", "fold"),
         ("--route spill", "spill"),
+        ("--metrics 127.0.0.1:0", "send"),
         // Options that `send` does not take, or that say nothing there.
         ("--mirror vertices", "fold"),
         ("--steal-bias 2", "fold"),
         ("--checkpoint kept", "fold"),
-        ("--metrics 127.0.0.1:0", "send"),
     ] {
         let found = sandbox.must(&format!("{line} --cluster local:2 --report r.json {options}"));
         assert_eq!(found, expected, "{options}");

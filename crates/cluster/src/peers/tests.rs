@@ -158,7 +158,7 @@ fn a_host_that_is_cancelled_waits_for_no_machine_that_makes_its_task() {
 fn machines_hear_that_one_has_come_in_the_place_of_another() {
     let mut peers = host_of(2, &Progress::new());
     let address = peers.address();
-    let (heard, hears) = channel();
+    let ((heard, hears), (kill, killed)) = (channel(), channel());
     let first = spawn(move || {
         let (mut down, mut up) = taken(address, 0);
         begin(&mut up, address);
@@ -169,7 +169,7 @@ fn machines_hear_that_one_has_come_in_the_place_of_another() {
     let other = spawn(move || {
         let (down, mut up) = taken(address, 1);
         begin(&mut up, address);
-        // Its connections end, as those of a process that is killed do.
+        killed.recv_timeout(MINUTE).unwrap();
         drop((down, up));
         let (down, mut up) = taken(address, 1);
         hears.recv_timeout(MINUTE).unwrap();
@@ -179,6 +179,7 @@ fn machines_hear_that_one_has_come_in_the_place_of_another() {
     peers.gather().unwrap();
     assert!((0..2).all(|rank| peers.start(rank, 0).is_ok()));
     peers.stop(1);
+    kill.send(()).unwrap();
     assert!(peers.start(1, 1).is_ok());
     drop((first.join().unwrap(), other.join().unwrap()));
 }
