@@ -3,7 +3,8 @@
 //! what the run is.
 //!
 //! ```text
-//! URL/cluster.json    which run it is, put by who begins it, if there is nothing in the folder
+//! URL/cluster.json    which run it is, with a sum of that, put by who begins it, if there is
+//!                     nothing in the folder
 //!    /manifest        the newest checkpoint
 //!    /machine-RANK/   blocks of it
 //! ```

@@ -2,7 +2,8 @@
 //! checkpoints of a run, which stay until its result is written.
 //!
 //! ```text
-//! DIR/cluster.json    which run it is, as for one process; held by the command that hosts it
+//! DIR/cluster.json    which run it is, as for one process, and a line with a sum of that; held by
+//!                     the command that hosts it
 //!    /machine-RANK    blocks and manifests of a machine
 //! ```
 //!
@@ -15,6 +16,10 @@
 //! A command that dies takes its machines with it, since they see the end of a pipe. What they have
 //! stored is there: `welter resume` starts others on it, which resume from the newest manifest, as
 //! after any crash of all machines.
+//!
+//! Invariant: no other run is resumed than the one that was kept. Checked in `checked`. Tested
+//! by `a_description_has_a_sum`, `a_bit_that_flips_on_a_disk_changes_no_answer` and
+//! `machines_of_a_command_go_on_from_a_bucket`.
 
 use std::fs::{self, File};
 use std::io;
@@ -24,6 +29,7 @@ use std::time::{Duration, Instant};
 use welter_cluster::{is_used, remove_files, sweep};
 use welter_objects::Location;
 use welter_progress::FailureKind;
+use welter_protocol::payload::checksum;
 use welter_store::durable;
 
 use crate::algorithms::algorithm::Algorithm;
@@ -85,13 +91,14 @@ type Description = (Vec<u8>, Option<usize>);
 pub(crate) fn description(directory: &Path) -> Result<Option<Description>, Failure> {
     if Location::of(directory).is_some() {
         let found = cluster_copies::description(directory, DESCRIPTION)?;
-        return Ok(found.map(|bytes| (bytes, None)));
+        let Some(bytes) = found else { return Ok(None) };
+        return Ok(Some((checked(&bytes, &directory.join(DESCRIPTION))?, None)));
     }
     let rank = rank_of(directory);
     let own = rank.map_or_else(|| directory.to_owned(), |rank| directory.join(rank_name(rank)));
     let path = own.join(DESCRIPTION);
     match fs::read(&path) {
-        Ok(bytes) => Ok(Some((bytes, rank))),
+        Ok(bytes) => Ok(Some((checked(&bytes, &path)?, rank))),
         Err(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
@@ -99,6 +106,26 @@ pub(crate) fn description(directory: &Path) -> Result<Option<Description>, Failu
         }
         Err(error) => Err(failed(&path, &error)),
     }
+}
+
+/// A description with its sum, as it is kept.
+fn with_sum(description: &[u8]) -> Vec<u8> {
+    let sum = format!("\n{:016x}\n", checksum(description));
+    [description, sum.as_bytes()].concat()
+}
+
+/// The description that was kept so, if it was.
+fn summed(bytes: &[u8]) -> Option<&[u8]> {
+    let end = bytes.strip_suffix(b"\n")?.iter().rposition(|byte| *byte == b'\n')?;
+    let description = &bytes[..end];
+    (with_sum(description) == bytes).then_some(description)
+}
+
+/// The description in a file, which has its sum.
+fn checked(bytes: &[u8], path: &Path) -> Result<Vec<u8>, Failure> {
+    let what = || format!("{}: damaged: it is no run with its sum", path.display());
+    let description = summed(bytes).ok_or_else(|| Failure::new(FailureKind::Damaged, what()))?;
+    Ok(description.to_vec())
 }
 
 fn failed(path: &Path, error: &io::Error) -> Failure {
@@ -160,7 +187,8 @@ impl Directory {
         args: &RunOptions,
         description: &[u8],
     ) -> Result<Self, Failure> {
-        self.copies = CopiesFolder::keep(folder, args, (DESCRIPTION, description))?;
+        let description = with_sum(description);
+        self.copies = CopiesFolder::keep(folder, args, (DESCRIPTION, &description))?;
         self.named = self.copies.as_ref().map_or(folder, CopiesFolder::path).to_owned();
         interrupt::will_resume(&command(&self.named));
         Ok(self)
@@ -175,6 +203,7 @@ impl Directory {
     ) -> Result<Self, Failure> {
         let (path, name) = (path.to_owned(), path.display());
         let described_at = path.join(DESCRIPTION);
+        let description = with_sum(&description);
         let goes_on = goes_on && fs::read(&described_at).is_ok_and(|it| it == description);
         if !argv::is_resumed() && !goes_on {
             if described_at.exists() {
@@ -262,5 +291,22 @@ impl Drop for Directory {
             // It may have those of other machines.
             let _ = fs::remove_dir(&self.named);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_has_a_sum() {
+        let kept = with_sum(b"{\"iterations\": 40}");
+        assert_eq!(summed(&kept), Some(&b"{\"iterations\": 40}"[..]));
+        for bit in 0..8 * kept.len() {
+            let mut flipped = kept.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(summed(&flipped), None, "bit {bit}");
+        }
+        assert!((0..kept.len()).all(|length| summed(&kept[..length]).is_none()));
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use welter_protocol::payload::checksum;
 use welter_testing::bucket::{BucketServer, Fault, Request};
 
 use crate::objects::{must, refused, text};
@@ -32,6 +33,17 @@ fn begun(sandbox: &Sandbox, line: &str) -> Child {
         std::thread::sleep(Duration::from_millis(1));
     }
     command
+}
+
+/// Changes words of a run that is kept, with the sum of its description.
+pub(crate) fn change(directory: &Path, from: &str, to: &str) {
+    let path = directory.join("cluster.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let (description, _) = text.trim_end().rsplit_once('\n').unwrap();
+    assert!(description.contains(from), "{text}");
+    let changed = description.replace(from, to);
+    let sum = checksum(changed.as_bytes());
+    fs::write(path, format!("{changed}\n{sum:016x}\n")).unwrap();
 }
 
 /// Ranks by vertex.
@@ -62,9 +74,7 @@ fn a_run_goes_on_after_the_process_that_started_it_died() {
         let again = sandbox.run(&line);
         assert_eq!(again.code, Some(73), "{}", again.stderr);
         // Words that it was told are changed where they are kept, so that it ends.
-        let description = String::from_utf8(sandbox.read("kept/cluster.json")).unwrap();
-        let shorter = description.replace("4000", "40");
-        fs::write(sandbox.path().join("kept/cluster.json"), shorter).unwrap();
+        change(&sandbox.path().join("kept"), "4000", "40");
         for option in [
             "--route spill",
             "--edge-memory 0",
@@ -151,6 +161,13 @@ fn machines_of_a_command_go_on_from_a_bucket() {
     assert!(refused(&sandbox, &server, line, 73).contains("`welter resume s3://box/ck`"));
     let stderr = refused(&sandbox, &server, "resume s3://box/ck --memory 1GiB", 2);
     assert!(stderr.contains("continue as they were told at first"), "{stderr}");
+    let kept = server.get("box/ck/cluster.json").unwrap();
+    let mut flipped = kept.clone();
+    flipped[0] ^= 1;
+    server.put("box/ck/cluster.json", flipped);
+    let stderr = refused(&sandbox, &server, "resume s3://box/ck -q", 70);
+    assert!(stderr.contains("s3://box/ck/cluster.json: damaged"), "{stderr}");
+    server.put("box/ck/cluster.json", kept);
     // Another place has nothing but the input, by the name that the run has for it.
     fs::remove_file(sandbox.path().join("ranks.csv")).unwrap();
     server.take_requests();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use crate::cluster_resume::manifests;
+use crate::cluster_resume::{change, manifests};
 use crate::computers::alike;
 use crate::kept::Small;
 use crate::sandbox::{Ended, Sandbox};
@@ -36,14 +36,6 @@ fn is_kept(command: &mut Child, directory: &Path) {
         assert!(Instant::now() < until, "it begins");
         std::thread::sleep(Duration::from_millis(1));
     }
-}
-
-/// Changes the number of iterations of a run that is kept in this directory.
-fn shorten(directory: &Path) {
-    let path = directory.join("cluster.json");
-    let text = fs::read_to_string(&path).unwrap();
-    assert!(text.contains("4000"), "{text}");
-    fs::write(path, text.replace("4000", ITERATIONS)).unwrap();
 }
 
 /// Files below a directory, ascending.
@@ -100,10 +92,11 @@ fn a_bit_that_flips_on_a_disk_changes_no_answer() {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
-    shorten(&kept);
+    change(&kept, "4000", ITERATIONS);
     let whole = sandbox.path().join("whole");
     fs::rename(&kept, &whole).unwrap();
-    let kinds = one_of_each(&whole);
+    let mut kinds = one_of_each(&whole);
+    kinds.insert("cluster.json".to_owned(), whole.join("cluster.json"));
     let is_there = |kind: &str| kinds.keys().any(|of| of.contains(kind));
     assert!(
         ["edges", "vertices", "manifests", "incarnation"].into_iter().all(is_there),
@@ -128,9 +121,9 @@ fn a_bit_that_flips_on_a_disk_changes_no_answer() {
                 right += 1;
                 continue;
             }
-            // The number of a process has no second copy.
-            assert!(kind == "incarnation", "{what}: {}", ended.stderr);
-            assert!(ended.stderr.contains("incarnation: damaged"), "{what}: {}", ended.stderr);
+            // The number of a process and the words of the run have no second copy.
+            assert!(["incarnation", "cluster.json"].contains(&&**kind), "{what}: {}", ended.stderr);
+            assert!(ended.stderr.contains(&format!("{kind}: damaged")), "{what}: {}", ended.stderr);
             fs::remove_dir_all(&kept).unwrap();
         }
     }
@@ -165,7 +158,7 @@ fn a_disk_of_machines_that_is_full_is_told_and_the_run_goes_on() {
     assert!(ended.stderr.contains("`welter resume small/run` resumes it"), "{}", ended.stderr);
     drop(others);
     fs::remove_file(path).unwrap();
-    shorten(&small.join("run"));
+    change(&small.join("run"), "4000", ITERATIONS);
     let resumed = sandbox.run("resume small/run -q");
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
     alike(&sandbox, ["one.csv", "many.csv"]);

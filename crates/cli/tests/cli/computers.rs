@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::cluster_resume::change;
 use crate::sandbox::{Ended, Sandbox};
 
 /// A port that no process listens at.
@@ -150,10 +151,7 @@ fn computers_go_on_after_rank_0_died() {
     }
     // Others resume it, with fewer iterations, so that there is an end to compare.
     for rank in 0..3 {
-        let path = sandbox.path().join(format!("kept/rank-{rank}/cluster.json"));
-        let text = std::fs::read_to_string(&path).unwrap();
-        assert!(text.contains("4000"), "{text}");
-        std::fs::write(&path, text.replace("4000", "60")).unwrap();
+        change(&sandbox.path().join(format!("kept/rank-{rank}")), "4000", "60");
     }
     let port = free_port();
     let resumed = (0..3).map(|rank| {
