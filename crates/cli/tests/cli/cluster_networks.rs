@@ -1,11 +1,13 @@
 //! Four computers in networks of their own: every algorithm has the answer of one process, from
-//! Parquet and from text, on each route and within a budget.
+//! Parquet and from text, on each route and within a budget, and so have real graphs.
 //!
 //! `WELTER_SCALE=16` takes graphs of that scale and all cases; without it they are small and few.
 
+use welter_testing::answers::{repository, shared_data};
+
 use crate::cluster::{CASES, Same, is_same, write_tables};
 use crate::cluster_faults::stated;
-use crate::computers::{ended, in_networks};
+use crate::computers::{Net, ended, in_networks};
 use crate::sandbox::Sandbox;
 
 /// One of so many cases is looked at where no scale is stated.
@@ -29,6 +31,17 @@ fn written(sandbox: &Sandbox, name: &str) -> String {
     String::from_utf8(sandbox.read(name)).unwrap()
 }
 
+/// Runs a line in one process and, with these options, on the computers, and compares results.
+fn compare(net: &Net, sandbox: &Sandbox, (line, options): (&str, &str), same: Same) {
+    sandbox.must(&format!("{line} -o one.csv"));
+    let line = format!("{line} {options} -o many.csv");
+    for (rank, ended) in ended(net.start(sandbox, &line)).iter().enumerate() {
+        assert_eq!(ended.code, Some(0), "{line}, {rank}: {}", ended.stderr);
+    }
+    let [one, many] = ["one.csv", "many.csv"].map(|name| written(sandbox, name));
+    is_same(&line, [&many, &one], same);
+}
+
 #[test]
 fn every_algorithm_has_its_answer_on_four_computers() {
     let Some((net, sandbox)) = in_networks() else { return };
@@ -40,17 +53,40 @@ fn every_algorithm_has_its_answer_on_four_computers() {
     write_tables(&sandbox);
     for (turn, (words, same)) in CASES.iter().step_by(stride).enumerate() {
         let line = format!("run {} -q", words.replace('G', &graph(words, turn, scale)));
-        sandbox.must(&format!("{line} -o one.csv"));
-        let line = format!("{line} {} -o many.csv", options(words, turn));
-        for (rank, ended) in ended(net.start(&sandbox, &line)).iter().enumerate() {
-            assert_eq!(ended.code, Some(0), "{line}, {rank}: {}", ended.stderr);
-        }
-        let [one, many] = ["one.csv", "many.csv"].map(|name| written(&sandbox, name));
         // Floats that are added up in another order differ by more where there are more of them.
         let same = match same {
             Same::Within(most) if scale > 7 => Same::Within(most * 1e3),
             same => *same,
         };
-        is_same(&line, [&many, &one], same);
+        compare(&net, &sandbox, (&line, options(words, turn)), same);
+    }
+}
+
+/// Real graphs, by their files below the shared data, with words of `run` and what is the same.
+const REAL: [(&str, &str, Same); 6] = [
+    ("wiki-Vote/wiki-Vote.txt.zst", "pagerank G --iterations 5", Same::Within(1e-9)),
+    ("p2p-31/p2p-31.e.zst", "cdlp G --iterations 3", Same::Bits),
+    ("email-Enron/email-Enron.txt.zst", "wcc G", Same::Bits),
+    ("osm-andorra/osm-andorra.wel.zst", "sssp G --source 51110488", Same::Bits),
+    ("rome99-half/rome99.gr.zst", "scc G", Same::Bits),
+    ("facebook_combined/facebook_combined.txt.gz", "kcore G", Same::Bits),
+];
+
+#[test]
+fn real_graphs_have_the_answers_of_one_process_on_four_computers() {
+    let Some((net, sandbox)) = in_networks() else { return };
+    // Its ids are names.
+    let packages = repository().join("examples/debian-depends.tsv.zst");
+    let mut runs = vec![
+        (packages.clone(), "pagerank G --iterations 5", Same::Within(1e-9)),
+        (packages, "wcc G", Same::Bits),
+    ];
+    if let Some(data) = shared_data() {
+        let graphs = data.join("graphs");
+        runs.extend(REAL.iter().map(|&(file, words, same)| (graphs.join(file), words, same)));
+    }
+    for (turn, (path, words, same)) in runs.into_iter().enumerate() {
+        let line = format!("run {} -q", words.replace('G', &path.display().to_string()));
+        compare(&net, &sandbox, (&line, options(words, turn)), same);
     }
 }
