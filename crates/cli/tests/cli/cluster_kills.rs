@@ -28,8 +28,8 @@ fn begun() -> Sandbox {
     sandbox
 }
 
-/// How a run ends with a fault in this call of a machine, which has the right answer if it has one,
-/// and how often a machine was started again.
+/// End of a run with a fault in this call of a machine, which has the right answer if it has one,
+/// and the number of starts of machines anew.
 fn with_fault(sandbox: &Sandbox, (rank, fault, nth): (usize, &str, u64)) -> (Ended, u64) {
     let line = format!("{RUN} --cluster local:2 --route fold --scratch . -o many.csv");
     let mut command = sandbox.command(&format!("{line} --report r.json"));

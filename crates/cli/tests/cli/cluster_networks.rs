@@ -10,7 +10,7 @@ use crate::cluster_faults::stated;
 use crate::computers::{Net, ended, in_networks};
 use crate::sandbox::Sandbox;
 
-/// One of so many cases is looked at where no scale is stated.
+/// Number of cases of which one is looked at where no scale is stated.
 const STRIDE: usize = 4;
 
 /// The graph of a case: a file, but where a table names vertices that a file need not have.

@@ -15,7 +15,7 @@ use welter_transport::{
 };
 
 use super::ending::Ending;
-use super::outward::{Way, foreign};
+use super::outward::{SendPath, foreign};
 use super::position::MachinePosition;
 use crate::links::counts::{Counted, Counts};
 
@@ -23,7 +23,7 @@ use crate::links::counts::{Counted, Counts};
 pub(super) struct Tx {
     pub(super) place: MachinePosition,
     pub(super) own: MemoryTx,
-    pub(super) away: Way,
+    pub(super) away: SendPath,
     pub(super) ending: Ending,
     pub(super) counts: Arc<Counts>,
 }

@@ -99,15 +99,15 @@ impl Carrier for Outward {
     }
 }
 
-/// Way of the buckets of a computation thread to other machines.
-pub(super) enum Way {
+/// Path of the buckets of a computation thread to other machines.
+pub(super) enum SendPath {
     /// Lanes of its own.
     Own(Outward),
     /// Queues to the sender thread that serves it.
     Served(Queued),
 }
 
-impl Way {
+impl SendPath {
     pub(super) fn lanes(&mut self) -> &mut dyn TxLane {
         match self {
             Self::Own(lanes) => lanes.lanes(),
@@ -138,9 +138,9 @@ pub(super) fn dealt(
     place: MachinePosition,
     lanes: Vec<Outward>,
     (buckets, layout): (usize, Layout),
-) -> (Vec<Way>, Vec<Sender<Outward>>) {
+) -> (Vec<SendPath>, Vec<Sender<Outward>>) {
     if place.senders == 0 {
-        return (lanes.into_iter().map(Way::Own).collect(), Vec::new());
+        return (lanes.into_iter().map(SendPath::Own).collect(), Vec::new());
     }
     let rings = place.others().count() as u16;
     let mut served: Vec<Vec<_>> = lanes.iter().map(|_| Vec::new()).collect();
@@ -148,7 +148,7 @@ pub(super) fn dealt(
         let of_sender = &mut served[thread % place.senders];
         let (queued, end) = queues(of_sender.len() as u16, rings, buckets, layout);
         of_sender.push(end);
-        Way::Served(queued)
+        SendPath::Served(queued)
     });
     let ways = ways.collect();
     let senders = lanes.into_iter().zip(served);
@@ -184,8 +184,8 @@ mod tests {
             let mut groups: Vec<_> = ways
                 .into_iter()
                 .map(|way| match way {
-                    Way::Served(queued) => RingGroup::new(queued, &to, 8),
-                    Way::Own(_) => panic!("a thread without a sender"),
+                    SendPath::Served(queued) => RingGroup::new(queued, &to, 8),
+                    SendPath::Own(_) => panic!("a thread without a sender"),
                 })
                 .collect();
             for group in &mut groups {
