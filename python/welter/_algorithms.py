@@ -173,8 +173,8 @@ def pagerank(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -187,7 +187,7 @@ def pagerank(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -306,10 +306,10 @@ def bfs(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     source : Id of a vertex to begin at, as in the input; a list of several
     sources_from : A data frame or files of such ids, the first column of a table or one a line
-    direction : Which way edges are followed
+    direction : Direction in which edges are followed
     parents : Also find the vertex before each on a shortest path: the one with the smallest id, of
         a source itself
-    frontier : How the edges of active vertices are found; the result is the same
+    frontier : Method by which the edges of active vertices are found; the result is the same
     index : Index of the edges of active vertices; the result is the same
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, empty or not there yet, from which
@@ -330,8 +330,8 @@ def bfs(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -344,7 +344,7 @@ def bfs(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -456,13 +456,13 @@ def sssp(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     source : Id of a vertex to begin at, as in the input; a list of several
     sources_from : A data frame or files of such ids, the first column of a table or one a line
-    direction : Which way edges are followed
+    direction : Direction in which edges are followed
     parents : Also find the vertex before each on a shortest path: of several paths on the one with
         the fewest edges, then the one with the smallest id; of a source itself; f64 only
     precision : Width of the distances
     delta : Distances are settled by steps of this width; the result is the same. auto is the mean
         weight of a sample of the edges, inf is one step
-    frontier : How the edges of active vertices are found; the result is the same
+    frontier : Method by which the edges of active vertices are found; the result is the same
     index : Index of the edges of active vertices; the result is the same
     weight : Column of the weights, by number (from 1) or name; False: none [default: the one
         called weight, else by a word for it such as cost, distance or rating, else the one further
@@ -490,8 +490,8 @@ def sssp(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -504,7 +504,7 @@ def sssp(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -609,8 +609,8 @@ def wcc(
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
-    method : How the result is found; it is the same either way
-    frontier : How the edges of active vertices are found; the result is the same
+    method : Method by which the result is found; it is the same either way
+    frontier : Method by which the edges of active vertices are found; the result is the same
     index : Index of the edges of active vertices; the result is the same
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, empty or not there yet, from which
@@ -631,8 +631,8 @@ def wcc(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -645,7 +645,7 @@ def wcc(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -784,8 +784,8 @@ def spmv(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -798,7 +798,7 @@ def spmv(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -909,7 +909,7 @@ def hyperball(
     registers : Registers of a counter, a byte each: the standard error is 26 %, 13 % or 6.5 %
     seed : Picks the hashes
     iterations : Count what is within N edges [default: all that there is]
-    direction : Which way edges are followed: out is who reaches a vertex, in is whom it reaches
+    direction : Direction of edges: out is who reaches a vertex, in is whom it reaches
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, empty or not there yet, from which
         `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
@@ -929,8 +929,8 @@ def hyperball(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -943,7 +943,7 @@ def hyperball(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -1062,8 +1062,8 @@ def cdlp(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -1076,7 +1076,7 @@ def cdlp(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -1192,8 +1192,8 @@ def kcore(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -1206,7 +1206,7 @@ def kcore(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -1319,8 +1319,8 @@ def triangles(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -1333,7 +1333,7 @@ def triangles(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -1446,8 +1446,8 @@ def lcc(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -1460,7 +1460,7 @@ def lcc(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -1576,8 +1576,8 @@ def mis(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -1590,7 +1590,7 @@ def mis(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -1706,8 +1706,7 @@ def conductance(
         else (year, timestamp, type, or what ends in _id) is no weight. Where several columns could
         be it, names are refused, and without names the first one behind the ends is taken. Of
         dictionaries at the end of a row, as NetworkX writes them, the value of weight is.
-    direction : Which way edges are followed: out counts those that leave S, of all that leave a
-        side
+    direction : Direction of edges: out counts those that leave S, of all that leave a side
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, empty or not there yet, from which
         `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
@@ -1727,8 +1726,8 @@ def conductance(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -1741,7 +1740,7 @@ def conductance(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -1859,7 +1858,7 @@ def bp(
     priors_from : A dictionary, a data frame or files (text, Parquet, Arrow) of what is known: ids
         in the first column, then a number for each state, in any proportion; all are as likely for
         vertices without a row [default: nothing is known, and all beliefs stay even]
-    coupling : How likely neighbours are to be in the same state, between 0 and 1
+    coupling : Probability that neighbours are in the same state, between 0 and 1
     potential : Psi itself, row after row, such as "3,1, 1,2": numbers above 0 that are the same
         both ways
     iterations : Iterations, at most
@@ -1892,8 +1891,8 @@ def bp(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -1906,7 +1905,7 @@ def bp(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -2045,8 +2044,8 @@ def als(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -2059,7 +2058,7 @@ def als(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -2157,7 +2156,7 @@ def scc(
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
-    method : How the result is found; it is the same either way
+    method : Method by which the result is found; it is the same either way
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, empty or not there yet, from which
         `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
@@ -2177,8 +2176,8 @@ def scc(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -2191,7 +2190,7 @@ def scc(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
@@ -2292,7 +2291,7 @@ def mcst(
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
     cost : Whether the forest weighs as little or as much as it can
-    method : How the result is found; it is the same either way
+    method : Method by which the result is found; it is the same either way
     weight : Column of the weights, by number (from 1) or name; False: none [default: the one
         called weight, else by a word for it such as cost, distance or rating, else the one further
         column of numbers] One rule holds for text, tables and frames. A column whose name is for
@@ -2319,8 +2318,8 @@ def mcst(
         iterations [default: all that fit]
     edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
         them; a list of several: docs/object-stores.md
-    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
-        to be fastest]
+    encoding : Encoding of edges [default: packed where all fit in memory, else what is foreseen to
+        be fastest]
     compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
         as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
@@ -2333,7 +2332,7 @@ def mcst(
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
         budget [default: as the probe says, else 4]
-    io : How storage is read and written [default: direct]
+    io : Way in which storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there

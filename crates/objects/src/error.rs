@@ -119,7 +119,9 @@ impl ObjectError {
                 (ObjectErrorKind::Denied, refused.to_string())
             }
             _ if has_status(error, 404) => (ObjectErrorKind::Missing, NO_BUCKET.to_owned()),
-            _ if has_status(error, 403) => (ObjectErrorKind::Denied, denied(error)),
+            _ if has_status(error, 403) || has_stale_token(error) => {
+                (ObjectErrorKind::Denied, denied(error))
+            }
             _ => (ObjectErrorKind::Store, described(error)),
         };
         Self::new(name, kind, what)
@@ -179,6 +181,13 @@ fn has_no_bucket(error: &object_store::Error) -> bool {
 /// say so where an object is removed while another is put on a condition.
 pub(crate) fn is_conflict(error: &object_store::Error) -> bool {
     text(error).contains("<Code>ConditionalRequestConflict</Code>")
+}
+
+/// Whether a store says that the token of a request is none of its own, or none any more, for which
+/// S3 has 400.
+fn has_stale_token(error: &object_store::Error) -> bool {
+    let text = text(error);
+    ["InvalidToken", "ExpiredToken"].iter().any(|it| text.contains(&format!("<Code>{it}</")))
 }
 
 /// Whether a store answered with this status.

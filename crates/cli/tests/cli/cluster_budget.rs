@@ -203,7 +203,7 @@ fn a_plan_says_which_route_is_taken_and_why_others_are_not() {
         ("wcc rmat:16", "fold", "send: not taken: its edges become edges between other vertices"),
         ("triangles rmat:10", "send", "fold: not taken: rows of triangles wait on storage"),
         ("lcc rmat:10 --memory 1GiB", "send", "spill: not taken: rows of triangles are bounded by"),
-        ("lcc rmat:10 --mirror vertices", "spill", "send: not taken: it does not take --mirror"),
+        ("lcc rmat:10 --mirror vertices", "spill", "; not taken: it does not take --mirror"),
         ("bp rmat:10", "send", "fold: "),
     ] {
         let plan = sandbox.must(&format!("explain {what} --cluster local:2"));

