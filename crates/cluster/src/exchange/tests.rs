@@ -99,7 +99,7 @@ fn a_member_that_is_silent_is_lost() {
             // Nothing is said for it any more, as where its input hangs.
             member.pulse.has_ended.store(true, Ordering::Relaxed);
             sleep(2 * BEAT);
-            // What came before it was given up is still there.
+            // Frames that came before it was given up are still there.
             let error = loop {
                 if let Err(error) = member.next() {
                     break error;

@@ -134,7 +134,7 @@ fn signals_and_rows_that_are_folded_twice_are_found() {
     let beliefs: fn(Transport) -> Job = |transport| beliefs(transport, 4);
     let triangles: fn(Transport) -> Job = triangles;
     // In an iteration of lanes more signals are subscribed to. Each sub-range has three vertices
-    // whose rows travel at a time, of at most twenty: degrees, and then rows in every other iteration.
+    // whose rows travel at a time, of at most twenty: degrees, then rows in every other iteration.
     let cases = [(beliefs, 4..5, 1, [1, 2, 3]), (triangles, 9..16, 0, [1, 2, 4])];
     for (make, iterations, lanes_ahead, sent) in cases {
         for transport in [Transport::Tcp, Transport::Udp, Transport::Shared] {
