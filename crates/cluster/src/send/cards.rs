@@ -130,7 +130,8 @@ impl Cards {
             for (peer, offer) in offers.iter().enumerate().take(place.rank) {
                 let directory = unpacked(offer).ok_or_else(|| Stop::broken("no directory"))?;
                 let socket = socket(&directory, common, place.rank)?;
-                self.open.push((peer, opened(&cable(place, ("client", &socket), common))?));
+                let lanes = open(&cable(place, ("client", &socket), common));
+                self.open.push((peer, lanes.map_err(|error| unopened(&error, true))?));
             }
             self.open.sort_by_key(|(peer, _)| *peer);
         }
@@ -206,6 +207,8 @@ fn cable(place: MachinePosition, (role, socket): (&str, &Path), common: &Common)
     let megabytes = (place.machines * packets as usize * (bytes + 1024)) >> 20;
     let memory = (LIBRARY_MEGABYTES + 2 * megabytes).to_string();
     let options = WITHOUT_RIGHTS.iter().copied().chain(["-m", &memory]);
+    // Memif looks for the folder of a socket below no other one.
+    let socket = std::path::absolute(socket).unwrap_or_else(|_| socket.to_owned());
     DeviceSettings {
         device: format!(
             "net_memif{number},role={role},socket={},socket-abstract=no,bsize={bytes},\
@@ -268,13 +271,17 @@ fn socket(directory: &Path, common: &Common, peer: usize) -> Result<PathBuf, Sto
 }
 
 fn opened(settings: &DeviceSettings) -> Result<Vec<Dpdk>, Stop> {
-    open(settings).map_err(|error| {
-        // The machine at the other end may have been lost.
-        if error.kind() == io::ErrorKind::TimedOut {
-            return Stop::Gone(error.to_string());
-        }
-        Stop::Failed { why: Exit::Usage, what: format!("--transport dpdk: {error}") }
-    })
+    open(settings).map_err(|error| unopened(&error, false))
+}
+
+/// Reason to end of a machine whose device does not open, which may be the second end of a cable.
+fn unopened(error: &io::Error, is_second: bool) -> Stop {
+    // The machine at the other end may have been lost: memif has -1 where it cannot be reached.
+    let is_alone = is_second && error.kind() == io::ErrorKind::PermissionDenied;
+    if is_alone || error.kind() == io::ErrorKind::TimedOut {
+        return Stop::Gone(error.to_string());
+    }
+    Stop::Failed { why: Exit::Usage, what: format!("--transport dpdk: {error}") }
 }
 
 /// Bytes as numbers, the first of which is how many there are.

@@ -88,6 +88,9 @@ impl Settings {
         // Without what the allocator has beyond it.
         let left = (budget - bytes) / 9 * 8;
         let for_updates = if demand.waits() { left / 2 } else { 0 };
+        // No more than would come if all of them came to each sub-range of the machine.
+        let most = demand.grouped_all().saturating_mul((demand.machines * self.sub_ranges) as u64);
+        let for_updates = for_updates.min(most.saturating_sub(settings.grouped_bytes));
         Ok(Self {
             grouped_bytes: settings.grouped_bytes + for_updates,
             edge_bytes: (left - for_updates).min(self.edge_bytes),
