@@ -54,7 +54,7 @@ def test_what_a_cluster_cannot_do_is_an_error_of_its_kind(roads, tmp_path):
     memory = welter.from_numpy([0, 1], [1, 2])
     for graph, options, kind, words in [
         (memory, {}, welter.UsageError, "this one is in memory"),
-        (roads, {"stripe_bits": 20}, welter.UsageError, "stripe-bits"),
+        (roads, {"stripe_bits": 20}, welter.UsageError, "stripe_bits"),
         (roads, {"personalization": {1: 1.0}}, welter.UsageError, "is in memory"),
         (roads, {"cluster": "local:0"}, welter.UsageError, "machines"),
         (roads, {"cluster": "locl:2"}, welter.UsageError, "expected local:N"),
