@@ -238,12 +238,11 @@ impl MachinePlan {
             "          {} in the process that writes the result",
             human_bytes(*writing_bytes)
         );
-        let _ = writeln!(
-            text,
-            "disk      {} a machine at most\n          {}",
-            human_bytes(footprint.disk_bytes()),
-            parts(&footprint.disk)
-        );
+        let disk = human_bytes(footprint.disk_bytes());
+        let _ = writeln!(text, "disk      {disk} a machine at most");
+        if footprint.disk_bytes() > 0 {
+            let _ = writeln!(text, "          {}", parts(&footprint.disk));
+        }
         let _ = writeln!(
             text,
             "network   {} from a machine to others in an iteration over all edges",
