@@ -34,20 +34,6 @@ const LINE_BYTES_MAX: u64 = 2000;
 
 const TITLE: &str = "welter-join-2";
 
-const KINDS: [FailureKind; 11] = [
-    FailureKind::Usage,
-    FailureKind::Input,
-    FailureKind::Missing,
-    FailureKind::Damaged,
-    FailureKind::Internal,
-    FailureKind::Output,
-    FailureKind::Storage,
-    FailureKind::Resumable,
-    FailureKind::Permission,
-    FailureKind::Budget,
-    FailureKind::Cancelled,
-];
-
 /// Place of a machine among those of several computers.
 #[derive(Clone, Debug)]
 pub struct Seating {
@@ -174,7 +160,7 @@ pub(crate) fn verdict_of(words: &str) -> Option<Verdict> {
         return Some(None);
     }
     let (kind, what) = words.split_once(' ')?;
-    let kind = *KINDS.iter().find(|known| format!("{known:?}") == kind)?;
+    let kind = *FailureKind::ALL.iter().find(|known| format!("{known:?}") == kind)?;
     Some(Some((kind, what.to_owned())))
 }
 
@@ -198,7 +184,7 @@ mod tests {
         for wrong in ["", "\n", "welter-join-2 7 9 3 Up\n", "welter-join-2 7 9 3 7 Over\n", &long] {
             assert!(Joining::read(&mut wrong.as_bytes()).is_err(), "{wrong}");
         }
-        for kind in KINDS {
+        for kind in FailureKind::ALL {
             let verdict = Some((kind, "a\nlong story".to_owned()));
             let expected = Some((kind, "a long story".to_owned()));
             assert_eq!(verdict_of(&verdict_line(&verdict)), Some(expected));

@@ -33,20 +33,6 @@ pub trait Exchange {
     fn all_to_all(&mut self, pieces: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, InputError>;
 }
 
-const KINDS: [FailureKind; 11] = [
-    FailureKind::Usage,
-    FailureKind::Input,
-    FailureKind::Missing,
-    FailureKind::Damaged,
-    FailureKind::Internal,
-    FailureKind::Output,
-    FailureKind::Storage,
-    FailureKind::Resumable,
-    FailureKind::Permission,
-    FailureKind::Budget,
-    FailureKind::Cancelled,
-];
-
 /// Last byte of a piece of a member that has not failed; else it is one of the place of a kind.
 const WELL: u8 = u8::MAX;
 
@@ -75,7 +61,7 @@ pub(crate) fn together(
                 return Err(failed.take().unwrap_or(InputError::Cancelled));
             }
             Some(kind) => {
-                let kind = KINDS.get(usize::from(kind)).copied();
+                let kind = FailureKind::ALL.get(usize::from(kind)).copied();
                 let what = String::from_utf8_lossy(piece).into_owned();
                 return Err(InputError::Elsewhere {
                     kind: kind.unwrap_or(FailureKind::Internal),
@@ -99,7 +85,7 @@ pub(crate) fn gather(
 
 /// A failure, as others are told it.
 fn words_of(error: &InputError) -> Vec<u8> {
-    let kind = KINDS.iter().position(|kind| *kind == error.kind());
+    let kind = FailureKind::ALL.iter().position(|kind| *kind == error.kind());
     let mut words = error.to_string().into_bytes();
     words.push(kind.unwrap_or(0) as u8);
     words

@@ -29,3 +29,20 @@ pub enum FailureKind {
     /// Run that was asked to end.
     Cancelled,
 }
+
+impl FailureKind {
+    /// All kinds. Machines of a cluster tell each other places in this list.
+    pub const ALL: [Self; 11] = [
+        Self::Usage,
+        Self::Input,
+        Self::Missing,
+        Self::Damaged,
+        Self::Internal,
+        Self::Output,
+        Self::Storage,
+        Self::Resumable,
+        Self::Permission,
+        Self::Budget,
+        Self::Cancelled,
+    ];
+}

@@ -212,10 +212,10 @@ impl Edges {
     }
 
     /// Shows the states of the edges of a chunk to `change`, and keeps what that makes of them.
-    /// Those that lie on the disk pass through `read`.
+    /// States that lie on the disk pass through `read`.
     ///
     /// # Errors
-    /// Those of `change`; when states cannot be read or written, or are not what was written.
+    /// When `change` fails, or states cannot be read or written or are not what was written.
     pub(super) fn change_states(
         &self,
         states: &mut EdgeStates,

@@ -135,18 +135,30 @@ impl CollectedParts {
             None => choose(&parts, stated, vertices, &files, memory_bytes_max, &foreign),
         };
         let way = pool.install(decide)?.naming(named);
-        if !directories.is_empty()
-            && let Some(allowed) = memory_bytes_max
-        {
-            let room = allowed.saturating_sub(bytes_of(&parts));
-            if !pool.install(|| memory_estimate::fits(&parts, &way, room)) {
-                let (scratch, parts) = write(parts, &directories, pool, progress)?;
-                return mapping(scratch, parts).finish(way);
-            }
-        }
-        let (edges, ids) = pool.install(|| listed(parts, way, progress))?;
-        Ok(Finished { edges: Box::new(edges), ids, scratch_bytes: 0 })
+        finished(parts, way, (&directories, memory_bytes_max), mapping, (pool, progress))
     }
+}
+
+/// Edges and ids of parts in memory, by way of temporary files where there are directories for
+/// these and mapping takes more bytes than are allowed.
+fn finished<'m>(
+    parts: Vec<PlacedRun>,
+    way: IdMapping,
+    (directories, memory_bytes_max): (&[PathBuf], Option<u64>),
+    mapping: impl FnOnce(TempFiles, Vec<Spilled>) -> Mapping<'m>,
+    (pool, progress): (&ThreadPool, &Progress),
+) -> Result<Finished, InputError> {
+    if !directories.is_empty()
+        && let Some(allowed) = memory_bytes_max
+    {
+        let room = allowed.saturating_sub(bytes_of(&parts));
+        if !pool.install(|| memory_estimate::fits(&parts, &way, room)) {
+            let (scratch, parts) = write(parts, directories, pool, progress)?;
+            return mapping(scratch, parts).finish(way);
+        }
+    }
+    let (edges, ids) = pool.install(|| listed(parts, way, progress))?;
+    Ok(Finished { edges: Box::new(edges), ids, scratch_bytes: 0 })
 }
 
 fn bytes_of(parts: &[PlacedRun]) -> u64 {

@@ -19,9 +19,9 @@ use welter_model::ids::{IdMap, Names};
 use welter_progress::Progress;
 
 use super::finish::Finished;
+use super::finished;
 use super::id_mapping::{self, Described, IdCheck, IdMapping};
 use super::spilled::Mapping;
-use super::{bytes_of, listed, memory_estimate, write};
 use crate::collect::{CollectedParts, DeclaredVertices, PlacedRun};
 use crate::error::InputError;
 use crate::temp::parts::Spilled;
@@ -198,16 +198,6 @@ impl CollectedParts {
         if let Some((scratch, parts)) = spilled {
             return mapping(scratch, parts).finish(way);
         }
-        if !directories.is_empty()
-            && let Some(allowed) = memory_bytes_max
-        {
-            let room = allowed.saturating_sub(bytes_of(&parts));
-            if !pool.install(|| memory_estimate::fits(&parts, &way, room)) {
-                let (scratch, parts) = write(parts, &directories, pool, progress)?;
-                return mapping(scratch, parts).finish(way);
-            }
-        }
-        let (edges, ids) = pool.install(|| listed(parts, way, progress))?;
-        Ok(Finished { edges: Box::new(edges), ids, scratch_bytes: 0 })
+        finished(parts, way, (&directories, memory_bytes_max), mapping, (pool, progress))
     }
 }
