@@ -198,6 +198,15 @@ def test_a_graph_in_a_bucket_is_run_on(store: type[Store], tmp_path: Path) -> No
     assert all((tmp_path / name / "welter-edge-cache").exists() for name in ("one", "two"))
 
 
+@pytest.fixture
+def interrupted() -> Iterator[None]:
+    """Ctrl-C as a shell lets it come: a process that was begun in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupted")
 def test_ctrl_c_ends_what_waits_for_a_bucket_that_stalls(store: type[Store]) -> None:
     sources = [place % 97 for place in range(3000)]
     targets = [place * place % 89 for place in range(3000)]
