@@ -34,6 +34,8 @@ usage: cargo xtask TASK
   experiment blitzg [ARGS]
                     the figures of BlitzG, of what was measured; `--measure` does so first (root;
                     with `--figure 8` of memory alone, which needs no root)
+  profiles [ARGS]   records times of kernels, updates and active sources of the ten algorithms of
+                    Chaos, which its figures are made of; `--help` lists ARGS
   experiment cloud [ARGS]
                     the figures of X-Stream in the cloud, on devices that are slowed down (root)
   powercuts         kills runs and cuts their power at every call, on ext4 and XFS (root)
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
             cargo(&root()).args(package).args(arguments).finish()
         }),
         ("experiment", [paper, arguments @ ..]) if paper == "blitzg" => blitzg(arguments),
+        ("profiles", _) => step("profiles", || profiles(rest)),
         ("experiment", [paper, arguments @ ..]) if paper == "cloud" => {
             let arguments = [&["cloud".to_owned()], arguments].concat();
             bench(&arguments)
@@ -112,6 +115,22 @@ fn campaign(arguments: &[String]) -> Outcome {
     let seeds = step("seeds", || simulator(&all));
     let bugs = step("planted bugs", || simulator(&["--planted", "1000"].map(str::to_owned)));
     seeds.and(bugs)
+}
+
+/// Profiles of the algorithms, by the profile of cargo that is measured with.
+fn profiles(arguments: &[String]) -> Outcome {
+    let root = root();
+    let binary = ["run", "--profile", "dist", "--package", "welter-sim", "--bin", "welter-figures"];
+    let profiles = cargo(&root).args(binary).args(["--", "profiles", "--date", &today()]);
+    profiles.args(arguments).finish()
+}
+
+/// The day, as `date` says it.
+fn today() -> String {
+    let output = std::process::Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
+    let output = output.ok().filter(|output| output.status.success());
+    let text = output.and_then(|output| String::from_utf8(output.stdout).ok());
+    text.map_or_else(|| "on an unknown day".to_owned(), |text| text.trim().to_owned())
 }
 
 /// The commit that is checked out, and whether something was changed since.

@@ -7,6 +7,7 @@
 use welter_protocol::config::Edges;
 use welter_protocol::planted::Bug;
 use welter_protocol::weights::Weights;
+use welter_protocol::{Time, Work};
 pub use welter_worker::{BufferedUpdates, Partitioning, Worker};
 
 /// A program on a graph, and what its result must be.
@@ -50,6 +51,12 @@ pub trait Job: Send + Sync {
     /// Whether first values look at degrees, which machines count for them.
     fn looks_at_degrees(&self) -> bool {
         true
+    }
+
+    /// Nanoseconds of a core for a piece of work that looked at `records` records, where they are
+    /// known of the job; else each record takes the time that the schedule says.
+    fn work_nanos(&self, _work: &Work, _records: u64) -> Option<Time> {
+        None
     }
 
     /// Weights of its vertices, as machines count them that read a share of the input each.

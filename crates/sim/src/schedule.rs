@@ -84,7 +84,7 @@ pub struct Schedule {
     pub faults: Vec<(Time, Fault)>,
     /// Probability, in thousandths, that the host replaces a machine that is merely silent.
     pub hasty: u64,
-    /// Nanoseconds of work a record.
+    /// Nanoseconds of work a record, of jobs that say nothing of it.
     pub record_nanos: Time,
     /// Cores of each machine.
     pub cores: usize,

@@ -2,8 +2,9 @@
 //! sizes whose graphs fit nowhere.
 //!
 //! A [`Profile`] is recorded from a run with contents: how large chunks of edges, updates and
-//! accumulators are, how large vertices, and how many updates edges make in each iteration. A
-//! [`SizedJob`] makes chunks of these sizes, of zeros, for as many vertices and edges as is wanted:
+//! accumulators are, how large vertices, and how many updates edges make, and vertices are active,
+//! in each iteration. A [`SizedJob`] makes chunks of these sizes, of zeros, for as many vertices
+//! and edges as is wanted:
 //!
 //! ```text
 //! edges of a partition     = edges * share of its range of sources     updates for one likewise
@@ -16,27 +17,26 @@
 //! half of each range of ids more often than into the upper one; vertices without edges count, or
 //! are left out, as ids without holes do.
 //!
-//! **Invariant:** no constant of a model is fitted to the time of a run: times follow from sizes
-//! and from the speeds of the schedule, as they do with contents. Tested by
+//! **Invariant:** no constant of a model is fitted to the time of a run: times follow from sizes,
+//! from the speeds of the schedule, as they do with contents, and from times of kernels that were
+//! recorded ([`KernelTimes`]), where a job has these. Tested by
 //! `sizes_alone_take_as_long_as_contents`.
 //!
 //! On route `fold` edges lie by cells, of as many edges as the shares of both their partitions say,
-//! and their updates are folded at once: its updates wait nowhere. Where the last iteration made
-//! fewer updates than there are partitions or ranges, as many of these have an active source, and
-//! chunks of the others are left out:
+//! and their updates are folded at once: its updates wait nowhere. Active vertices are spread
+//! evenly over all, chunks without an active source are left out, and the others make all updates
+//! (`sources`). So it is on route `spill` where a job says so; else all edges are streamed there in
+//! each iteration, as in Chaos.
 //!
-//! ```text
-//! active ranges of a partition = min(64, vertices of it * updates / edges)
-//! ```
-//!
-//! Updates are combined in the buffers of chunks where that is asked for ([`Combining`]).
-//!
-//! On route `spill` all edges are streamed in each iteration, as in Chaos. Targets of edges are as
-//! if they did not depend on the sources.
+//! Updates are combined in the buffers of chunks where that is asked for ([`Combining`]). Targets
+//! of edges are as if they did not depend on the sources.
 
 mod combining;
 mod dealer;
+mod iteration;
 mod recorded;
+mod sources;
+mod times;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -46,14 +46,18 @@ use welter_engine::EngineError;
 use welter_protocol::config::Route;
 use welter_protocol::ids::{Bytes, Phase, Step};
 use welter_protocol::planted::Bug;
+use welter_protocol::random::Random;
 use welter_protocol::weights::Weights;
 use welter_protocol::work::{Filled, Rewritten};
-use welter_protocol::{Outcome, Payload, Work};
+use welter_protocol::{Outcome, Payload, Time, Work};
 
 pub use self::combining::Combining;
 use self::dealer::{Dealer, products, shares};
 pub use self::dealer::{RMat, Spread, weights};
+pub use self::iteration::Iteration;
 pub use self::recorded::Recorded;
+use self::sources::{active_ranges, ranges_of_edges, rounded_up, share_read};
+pub use self::times::{KernelTimes, WorkKind};
 use crate::job::{Job, Partitioning, Worker};
 
 /// Bytes of chunks of one kind, by their records: `head + bytes * r / records` for `r` of them.
@@ -97,12 +101,15 @@ pub struct Profile {
     pub edges: Size,
     /// Chunks of updates.
     pub updates: Size,
-    /// Accumulators that were handed over; records are those that were touched.
+    /// Accumulators that were handed over; records are those that were touched, or, where updates
+    /// are not merged, updates.
     pub accumulators: Size,
+    /// Whether updates are merged: else all of them are handed over.
+    pub merges: bool,
     /// Bytes that a machine sends of the degree of each vertex; 0 where the program looks at none.
     pub degree_bytes: u64,
-    /// Edges that were streamed in each iteration, and updates that they made.
-    pub iterations: Vec<[u64; 2]>,
+    /// Updates and active vertices of each iteration.
+    pub iterations: Vec<Iteration>,
 }
 
 /// Accumulators that `updates` updates touch, if they go to random vertices.
@@ -128,6 +135,12 @@ pub struct SizedJob {
     pub combining: Option<Combining>,
     /// Distribution of the ends of edges over ids.
     pub spread: Spread,
+    /// Edges, updates or vertices that a record stands for.
+    pub grain: u64,
+    /// Whether chunks without an active source are left out on route `spill` too, as machines do.
+    pub spares: bool,
+    /// Nanoseconds of a record, where they are known; else they are those of the schedule.
+    pub times: Option<KernelTimes>,
     /// Cores of a machine, which share the work on the input and on vertex sets.
     pub cores: u64,
     /// Shares of the partitions, when they are known.
@@ -163,6 +176,7 @@ impl Job for SizedJob {
             _ => Dealer::new(shares.clone()),
         };
         let dealer = Dealer::new(shares.clone());
+        let spares = self.spares || cut.route == Route::Fold;
         Box::new(SizedWorker {
             cut,
             vertex_bytes: self.vertex_bytes as usize,
@@ -179,11 +193,20 @@ impl Job for SizedJob {
             partition: 0,
             gathered: 0,
             fraction: 0,
+            begun: None,
+            streamed: 1,
+            grain: self.grain.max(1),
+            spares,
+            random: Random::new(rank),
             dealer,
             cells,
             splits,
             looked_at: 0,
         })
+    }
+
+    fn work_nanos(&self, work: &Work, records: u64) -> Option<Time> {
+        self.times.map(|times| times.nanos(work, records))
     }
 
     fn check_answer(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
@@ -210,8 +233,16 @@ struct SizedWorker {
     step: Step,
     partition: u32,
     gathered: u64,
-    /// Remainder of the last count of updates, in parts of all edges.
+    /// Remainder of the last count of updates, in parts of those that are streamed.
     fraction: u64,
+    /// The last iteration whose edges were streamed, and how many of its edges are.
+    begun: Option<u32>,
+    streamed: u64,
+    grain: u64,
+    /// Whether chunks without an active source are left out.
+    spares: bool,
+    /// Sources of chunks.
+    random: Random,
     /// Updates on their way to partitions, or edges of one partition on their way to its cells.
     dealer: Dealer,
     /// Edges on their way to cells, or to partitions of one of their ends.
@@ -236,21 +267,28 @@ impl SizedWorker {
     }
 
     /// Chunks of edges that were dealt out.
-    fn edges(&self, chunks: Vec<(u32, u64)>) -> Vec<Filled> {
+    fn edges(&mut self, chunks: Vec<(u32, u64)>) -> Vec<Filled> {
         let (size, count) = (self.profile.edges, self.cut.partitions.count());
-        let filled = |(place, records): (u32, u64)| match self.cut.route {
+        let chunk = |(place, records): (u32, u64)| match self.cut.route {
             Route::Fold if self.splits => filled(place, None, records, size),
-            Route::Fold => filled(place / count, Some(place % count), records, size),
-            Route::Spill => filled(place, None, records, size),
+            Route::Fold => self.chunk(place / count, Some(place % count), records),
+            Route::Spill => self.chunk(place, None, records),
         };
-        chunks.into_iter().map(filled).collect()
+        chunks.into_iter().map(chunk).collect()
     }
 
     /// Chunks of edges of the partition at work that were dealt out to its cells.
-    fn split(&self, chunks: Vec<(u32, u64)>) -> Vec<Filled> {
-        let (partition, size) = (self.partition, self.profile.edges);
-        let filled = |(source, records)| filled(partition, Some(source), records, size);
-        chunks.into_iter().map(filled).collect()
+    fn split(&mut self, chunks: Vec<(u32, u64)>) -> Vec<Filled> {
+        let partition = self.partition;
+        let chunk = |(source, records)| self.chunk(partition, Some(source), records);
+        chunks.into_iter().map(chunk).collect()
+    }
+
+    /// A chunk of edges, with the ranges in which it has sources.
+    fn chunk(&mut self, partition: u32, source: Option<u32>, records: u64) -> Filled {
+        let width = self.width(source.unwrap_or(partition)) * self.grain;
+        let sources = ranges_of_edges(width, records * self.grain, &mut self.random);
+        Filled { sources, ..filled(partition, source, records, self.profile.edges) }
     }
 
     fn width(&self, partition: u32) -> u64 {
@@ -290,27 +328,59 @@ impl SizedWorker {
         let bytes = |first| chunk.min(width - first) * self.vertex_bytes as u64;
         let vertices = (0..width.max(1)).step_by(chunk as usize).map(|first| zeros(bytes(first)));
         let vertices = vertices.collect();
-        let active = match self.cut.route {
-            Route::Fold => self.active(partition, iteration),
-            Route::Spill if width == 0 => 0,
-            Route::Spill => u64::MAX,
+        let active = match width {
+            _ if self.spares => self.active(partition, iteration),
+            0 => 0,
+            _ => u64::MAX,
         };
         Outcome::Made { vertices, total: Bytes::from([]), active }
     }
 
-    /// Ranges of a partition that have an active source.
+    /// Ranges of a partition that have an active vertex before an iteration.
     fn active(&self, partition: u32, iteration: u32) -> u64 {
-        let updates = self.updates_of(iteration);
-        let vertices = u128::from(self.width(partition)) * u128::from(updates[1]);
-        let edges = u128::from(updates[0].max(1));
-        // One vertex at least is active while there are updates: as a first source, in partition 0.
-        let active = (vertices / edges).max(u128::from(partition == 0 && updates[1] > 0));
-        if active >= 64 { u64::MAX } else { (1 << active) - 1 }
+        let Some(one) = self.profile.iterations.get(iteration as usize) else { return 0 };
+        let all = self.cut.partitions.vertices() * self.grain;
+        // There is no iteration without an active vertex: the first one is in partition 0.
+        let sources = rounded_up(all, one.sources, one.vertices).max(1);
+        let range = self.cut.partitions.range(partition);
+        let before = |vertex: u64| rounded_up(vertex * self.grain, sources, all);
+        let width = self.width(partition) * self.grain;
+        active_ranges(width, before(range.end) - before(range.start))
     }
 
-    /// Edges that an iteration streams, and updates that they make.
-    fn updates_of(&self, iteration: u32) -> [u64; 2] {
+    /// An iteration; nothing, after the last one.
+    fn iteration(&self, iteration: u32) -> Iteration {
         self.profile.iterations.get(iteration as usize).copied().unwrap_or_default()
+    }
+
+    /// Begins a step of an iteration: edges of it are counted that lie in chunks with an active
+    /// source, since they make all of its updates.
+    fn begin(&mut self, Step { iteration, phase }: Step) {
+        let streams = matches!(phase, Phase::Scatter | Phase::Fold);
+        if !streams || self.begun == Some(iteration) {
+            return;
+        }
+        self.begun = Some(iteration);
+        let streamed = self.edges_of(iteration);
+        if streamed != self.streamed {
+            (self.streamed, self.fraction) = (streamed, 0);
+        }
+    }
+
+    /// Edges of an iteration that lie in chunks with an active source, as expected.
+    fn edges_of(&self, iteration: u32) -> u64 {
+        let one = self.iteration(iteration);
+        if !self.spares || one.sources >= one.vertices {
+            return one.edges.max(1);
+        }
+        let edges = u64::from(self.cut.chunk_records) * self.grain;
+        let part = |partition: u32| {
+            let width = self.width(partition) * self.grain;
+            let read = share_read(width, self.active(partition, iteration), edges);
+            self.dealer.share(partition) * read
+        };
+        let share: f64 = (0..self.cut.partitions.count()).map(part).sum();
+        ((one.edges as f64 * share).round() as u64).max(1)
     }
 
     fn stream(&mut self, records: u64) -> Outcome {
@@ -326,10 +396,9 @@ impl SizedWorker {
             self.looked_at = self.combining.map_or(records, |combining| combining.records(records));
             return Outcome::Streamed { made: 0, gathered: records, rewritten, filled };
         }
-        let [edges, updates] = self.updates_of(self.step.iteration);
-        let parts = records * updates + self.fraction;
-        self.fraction = parts % edges.max(1);
-        let made = parts / edges.max(1);
+        let parts = records * self.iteration(self.step.iteration).updates + self.fraction;
+        self.fraction = parts % self.streamed;
+        let made = parts / self.streamed;
         if self.step.phase == Phase::Fold {
             self.gathered += made;
             return Outcome::Streamed { made: 0, gathered: 0, rewritten, filled };
@@ -360,6 +429,7 @@ impl Worker for SizedWorker {
             Work::Open { step, partition, .. } => {
                 (self.step, self.partition, self.gathered) = (*step, *partition, 0);
                 self.dealer.clear();
+                self.begin(*step);
                 self.looked_at = self.share_of(*partition);
                 Outcome::Opened
             }
@@ -375,8 +445,12 @@ impl Worker for SizedWorker {
                 Outcome::Flushed { filled, rewritten: Vec::new() }
             }
             Work::HandOver => {
-                let touched = touched(&self.cut, self.partition, self.gathered);
-                Outcome::HandedOver(self.profile.accumulators.chunk(touched))
+                let records = if self.profile.merges {
+                    touched(&self.cut, self.partition, self.gathered)
+                } else {
+                    self.gathered
+                };
+                Outcome::HandedOver(self.profile.accumulators.chunk(records))
             }
             Work::Merge(_) => {
                 self.looked_at = self.share_of(self.partition);

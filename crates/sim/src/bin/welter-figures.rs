@@ -1,5 +1,6 @@
 //! Makes the figures of Chaos, or (`blitzg`) those of `BlitzG`, into a page with charts or on the
-//! terminal, each as soon as it is there: a run that is interrupted loses none.
+//! terminal, each as soon as it is there: a run that is interrupted loses none. With `profiles` it
+//! records what those of Chaos are made of.
 
 #![expect(clippy::disallowed_macros, reason = "this is the command")]
 
@@ -10,10 +11,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use welter_sim::figures::grid::{Grid, assign, build};
 use welter_sim::figures::measured::Measured;
+use welter_sim::figures::profiler::{Runs, profile};
+use welter_sim::figures::profiles::{Origin, Profiles};
 use welter_sim::figures::recorder::{record, rmat};
 use welter_sim::figures::{
     BLITZG, CHAOS, Extent, FIGURES, Figure, Maker, Page, Paper, blitzg, svg,
 };
+use welter_sim::sized_job::Iteration;
 
 const USAGE: &str = "\
 usage: cargo xtask experiment chaos [OPTION...]
@@ -27,7 +31,8 @@ usage: cargo xtask experiment chaos [OPTION...]
   --page P      writes each figure, as soon as it is made, into this page (Markdown), in the place
                 of its section there, and its chart and numbers (SVG, CSV) into a folder `chaos`
                 beside it; else figures are printed
-  --record S    instead: the updates of each algorithm by iteration on R-MAT S, from 10 to 24
+  --record S    instead: of each algorithm, by iteration on R-MAT S, from 10 to 24, updates of a
+                million edges and active vertices of a million that have an edge
   --partition S instead: how long a grid partitioner takes for R-MAT S, from 10 to 24
 ";
 
@@ -44,6 +49,17 @@ usage: cargo xtask experiment blitzg [OPTION...]
   --measured F  numbers that were measured (docs/experiments/blitzg/measured.csv)
 ";
 
+const USAGE_PROFILES: &str = "\
+usage: cargo xtask profiles [OPTION...]
+
+  --scale S      of the R-MAT graph, from 10 to 24 (20, which takes some GB of memory)
+  --runs N       runs of each algorithm and route, of which the least times count (3)
+  --partitions P partitions of the one machine, at least (8)
+  --machine W    words on the machine, in general
+  --date D       the day (today)
+  --file F       the file (docs/experiments/chaos/profiles.csv)
+";
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let value = |name: &str| {
@@ -53,10 +69,15 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|paper| paper == "blitzg") {
         return messages(value("--figure"), value("--page"), value("--measured"), &arguments);
     }
+    if arguments.first().is_some_and(|what| what == "profiles") {
+        return profiles(&arguments[1..]);
+    }
     let number = |name: &str, usual: u32| value(name).map_or(Some(usual), |text| text.parse().ok());
     if let Some(scale @ 10..=24) = value("--record").and_then(|text| text.parse().ok()) {
-        for one in record(&rmat(scale, 1)) {
-            println!("{} {:?} {:?}", one.name, one.bytes, one.updates);
+        for one in record(rmat(scale, 1)) {
+            let parts = one.iterations.iter().map(Iteration::parts_of_million);
+            let parts: Vec<[u32; 2]> = parts.collect();
+            println!("{} {:?} {parts:?}", one.name, one.bytes);
         }
         return ExitCode::SUCCESS;
     }
@@ -130,6 +151,58 @@ fn messages(
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{file}, {}: {error}", page.unwrap_or("no page"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Records profiles of the ten algorithms into a file.
+#[expect(clippy::disallowed_types, reason = "the clock is what is measured by")]
+#[expect(clippy::disallowed_methods, reason = "this is the command")]
+fn profiles(arguments: &[String]) -> ExitCode {
+    let value = |name: &str| {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1).map(String::as_str)
+    };
+    let number = |name: &str, usual: u32| value(name).map_or(Some(usual), |text| text.parse().ok());
+    let numbers = [("--scale", 20), ("--runs", 3), ("--partitions", 8)];
+    let [Some(scale @ 10..=24), Some(count @ 1..), Some(partitions @ 1..)] =
+        numbers.map(|(name, usual)| number(name, usual))
+    else {
+        eprint!("{USAGE_PROFILES}");
+        return ExitCode::from(2);
+    };
+    if arguments.iter().any(|argument| argument == "--help") {
+        eprint!("{USAGE_PROFILES}");
+        return ExitCode::from(2);
+    }
+    let began = std::time::Instant::now();
+    let clock = || began.elapsed().as_nanos() as u64;
+    let file = value("--file").unwrap_or("docs/experiments/chaos/profiles.csv");
+    let written = profile(rmat(scale, 1), Runs { partitions, count }, &clock)
+        .map_err(|error| error.to_string())
+        .and_then(|algorithms| {
+            let shown = |words: &str| words.replace(['\n', '\r'], " ");
+            let usual = format!("a core of {}", std::env::consts::ARCH);
+            let profiles = Profiles {
+                command: format!(
+                    "cargo xtask profiles --scale {scale} --runs {count} --partitions {partitions}"
+                ),
+                scale,
+                date: shown(value("--date").unwrap_or("on an unknown day")),
+                machine: shown(value("--machine").unwrap_or(&usual)),
+                times: Origin::Measured,
+                algorithms,
+            };
+            let text = profiles.text();
+            // Times of less than a hundredth of a nanosecond are none, and the figures refuse them.
+            Profiles::parse(&text)?;
+            std::fs::write(file, text).map_err(|error| error.to_string())
+        });
+    match written {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{file}: {error}");
             ExitCode::FAILURE
         }
     }

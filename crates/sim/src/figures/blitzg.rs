@@ -5,6 +5,7 @@ use super::algorithms::{Algorithm, PR, SSSP, WCC};
 use super::measured::Measured;
 use super::plot::{Claim, Figure, Series};
 use super::sending::{Costs, IterationFigures, Machines, Roles, Traffic};
+use crate::sized_job::Iteration;
 
 /// Makes a figure of measurements.
 pub type MadeOf = fn(&Measured) -> Figure;
@@ -39,7 +40,7 @@ const CD: Algorithm = Algorithm {
     vertex_bytes: 4,
     update_bytes: 4,
     degrees: false,
-    updates: &[1_000_000; 10],
+    full: Some(10),
 };
 
 /// An iteration of `messages` messages.
@@ -297,7 +298,7 @@ fn memory_rows(measured: &Measured) -> Vec<Series> {
 /// Graphs and algorithms.
 fn graphs(measured: &Measured) -> Figure {
     const GRAPHS: [Graph; 3] = [LIVE_JOURNAL, TWITTER, UK];
-    const TEN: Algorithm = Algorithm { updates: &[1_000_000; 10], ..PR };
+    const TEN: Algorithm = Algorithm { full: Some(10), ..PR };
     let (ours, queues) = ((Roles::PAPER, measured.lanes("memif-1408")), (GPS, measured.queues()));
     let as_it_is = (Roles { senders: 0, workers: 8, accumulators: 8 }, route(measured));
     let passed = |threads| GRAPHS.map(|graph| pass(graph.edges, graph.machines, threads, 40.0));
@@ -334,20 +335,20 @@ fn graphs(measured: &Measured) -> Figure {
         paper: "17.2 to 27.3 times as fast as GPS, 20.7 on average: PageRank 19, 24.1 and 27.3 \
                 times on LiveJournal with 3 machines, Twitter-2010 with 24 and UK-2007-05 with 32.",
         notes: "The graphs are not here: they are their numbers of edges (Table I) over machines \
-                that have as many each. Iterations of SSSP and CC have the updates of R-MAT 22 \
-                (`algorithms.rs`), CD has ten along all edges both ways, each folded at the cost \
-                of a number, which gathering labels is not. 'As it is' has the processor time of \
-                route `send` over TCP with 8 threads of each of its two kinds. Ours gain less \
-                than the paper's, because the baseline is faster than GPS, and because 40 Gb/s \
-                limit ours on the larger graphs.",
+                that have as many each. Iterations of SSSP and CC have the updates of the figures \
+                of Chaos (`chaos/profiles.csv`), CD has ten along all edges both ways, each \
+                folded at the cost of a number, which gathering labels is not. 'As it is' has the \
+                processor time of route `send` over TCP with 8 threads of each of its two kinds. \
+                Ours gain less than the paper's, because the baseline is faster than GPS, and \
+                because 40 Gb/s limit ours on the larger graphs.",
     }
 }
 
 /// Seconds of all iterations of an algorithm, by that of one with a message an edge.
 fn run(algorithm: &Algorithm, whole: &IterationFigures) -> f64 {
     let ways = if algorithm.both { 2.0 } else { 1.0 };
-    let share = |&updates: &u32| whole.of_share(ways * f64::from(updates) / 1e6);
-    algorithm.updates.iter().map(share).sum()
+    let share = |one: &Iteration| whole.of_share(ways * one.updates as f64 / one.edges as f64);
+    algorithm.iterations().iter().map(share).sum()
 }
 
 /// Rates of today, of others and ours, per core.

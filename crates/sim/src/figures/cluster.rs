@@ -9,14 +9,16 @@
 //! One record of the model stands for [`Setting::grain`] edges, updates or vertices, so a chunk is
 //! a few hundred bytes of zeros that take as long on disks and links as 4 MiB.
 //!
-//! **Assumed**, for the paper does not say: 20 ns of a core for a record, and 2 for one of welter's
-//! own layout, whose kernels do 0.98 G edges a second out of core with two threads
-//! (`docs/performance.md`); 100 microseconds until an
-//! SSD begins to transfer, a millisecond until a hard disk does (sets are files that are read and
-//! written in their order, through a page cache, so that seeks are few); 50 microseconds until a
-//! message begins to arrive; 64 MiB of stores under way; of machines of today 30 milliseconds until
-//! a bucket answers, and how many requests devices serve at a time. None of them is fitted to a
-//! result.
+//! Times of kernels are those of the file of profiles ([`Kernels::Recorded`]), of a core of ours.
+//!
+//! **Assumed**, for the paper does not say: 100 microseconds until an SSD begins to transfer, a
+//! millisecond until a hard disk does (sets are files that are read and written in their order,
+//! through a page cache, so that seeks are few); 50 microseconds until a message begins to arrive;
+//! 64 MiB of stores under way; of machines of today 30 milliseconds until a bucket answers, and how
+//! many requests devices serve at a time; of the paper's cores, where they are asked for
+//! ([`Kernels::Assumed`]), 20 ns for a record, and 2 for one of welter's own layout, whose kernels
+//! do 0.98 G edges a second out of core with two threads (`docs/performance.md`). None of them is
+//! fitted to a result.
 
 use std::sync::{Arc, OnceLock};
 
@@ -76,6 +78,16 @@ impl Storage {
     }
 }
 
+/// Times of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernels {
+    /// As the file of profiles has them.
+    Recorded,
+    /// As many nanoseconds for each record, whatever is done with it: cores of the paper are not
+    /// known.
+    Assumed,
+}
+
 /// Layout of a graph on storage: each has what the one before has, and something more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layout {
@@ -120,6 +132,8 @@ pub struct Setting {
     pub link: u64,
     /// Cores of a machine.
     pub cores: usize,
+    /// Times of the kernels that run on these.
+    pub kernels: Kernels,
     /// Edges, updates or vertices that one record of the model stands for: a power of two.
     pub grain: u64,
     /// Whether ids take 8 bytes instead of 4: of graphs of more than 2^32 vertices. R-MAT 32 with
@@ -149,6 +163,7 @@ impl Setting {
             storage: Storage::SSD,
             link: 40_000,
             cores: 16,
+            kernels: Kernels::Recorded,
             grain: 1 << 14,
             wide: false,
             spread: Spread::GRAPH500,
@@ -310,13 +325,14 @@ impl Setting {
         let id = if self.wide && layout < Layout::Encoded { 8 } else { 4 };
         let update = id + algorithm.update_bytes;
         let size = |bytes| Size::of_records(bytes, 1);
-        let parts = |&updates: &u32| [1_000_000, u64::from(updates)];
+        let times = algorithm.times(cut.route).grained(grain);
         let profile = Arc::new(Profile {
             edges: self.stored(),
             updates: size(update),
             accumulators: size(algorithm.update_bytes),
+            merges: true,
             degree_bytes: if algorithm.degrees { DEGREE_BYTES } else { 0 },
-            iterations: algorithm.updates.iter().map(parts).collect(),
+            iterations: algorithm.iterations(),
         });
         SizedJob {
             vertices: cut.partitions.vertices(),
@@ -326,6 +342,10 @@ impl Setting {
             update_records: self.records(update) as u32,
             combining: self.combining(cut),
             spread: self.spread(),
+            grain,
+            // Chaos streams all edges in each iteration.
+            spares: false,
+            times: (self.kernels == Kernels::Recorded).then_some(times),
             cores: self.cores as u64,
             shares: OnceLock::new(),
         }

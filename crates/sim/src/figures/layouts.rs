@@ -11,9 +11,9 @@ use super::extent::Extent;
 use super::plot::{Figure, Series};
 
 /// One iteration of PageRank, three, and five.
-const ONE: Algorithm = Algorithm { updates: &[1_000_000], ..PR };
-const THREE: Algorithm = Algorithm { updates: &[1_000_000; 3], ..PR };
-const FIVE: Algorithm = Algorithm { updates: &[1_000_000; 5], ..PR };
+const ONE: Algorithm = Algorithm { full: Some(1), ..PR };
+const THREE: Algorithm = Algorithm { full: Some(3), ..PR };
+const FIVE: Algorithm = Algorithm { full: Some(5), ..PR };
 
 /// The layouts, with their names.
 const LAYOUTS: [(Layout, &str); 7] = [

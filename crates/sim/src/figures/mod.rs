@@ -4,6 +4,9 @@
 //! paper says, and where ours differ and why. A test runs the smallest one of each and asserts its
 //! claim.
 //!
+//! Updates, active sources and times of kernels are those of a file ([`profiles`]), which a command
+//! makes by runs of a worker ([`profiler`]).
+//!
 //! W1 to W7 continue from there: welter's own layout, more machines, larger graphs, updates that
 //! are combined, smaller partitions, machines of today.
 //!
@@ -25,6 +28,8 @@ pub mod measured;
 mod page;
 mod plot;
 mod policies;
+pub mod profiler;
+pub mod profiles;
 pub mod recorder;
 pub mod sending;
 mod sizes;

@@ -13,6 +13,7 @@
 
 use super::extent::Extent;
 use super::plot::Figure;
+use super::profiles::recorded;
 
 /// A paper whose figures a page has.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,16 @@ pub struct Paper {
     pub name: &'static str,
     /// Opening of the page: what was run.
     opening: &'static str,
+    /// Whether figures are made of profiles, of which the opening says where they are from.
+    has_profiles: bool,
+}
+
+impl Paper {
+    /// The beginning of its page, before the sections.
+    fn beginning(self) -> String {
+        let opening = self.opening.to_owned();
+        if self.has_profiles { format!("{opening}\n{}\n", recorded().origin()) } else { opening }
+    }
 }
 
 /// Messages at line rate.
@@ -49,6 +60,7 @@ vertex programs with queues, locks and sockets, which are ours: paths of message
 (`crates/transport/benches/messages`) in Figures 5 to 7 and 9, whole ones (`benches/src/designs`) \
 in Figure 8.
 ",
+    has_profiles: false,
 };
 
 /// Chunks and thieves.
@@ -65,15 +77,16 @@ have sizes and times but no contents. Graphs are of a scale less than the paper'
 `--shrink` says (Figures 7 and 18: as the paper's; Section 9.3, Figure 12 and W1 before signals \
 are fetched: less by 4 more, but with 0; W3 and W6: as they say), chunks are of 4 MiB as there, so \
 there are fewer of them. The cluster, and what is assumed of it, is \
-`crates/sim/src/figures/cluster.rs`; the algorithms, with updates by iteration as welter's \
-programs make them on R-MAT 22, are `algorithms.rs` beside it. No constant was fitted to a \
-result; time of a grid partitioner for an edge (Figure 19) was measured.
+`crates/sim/src/figures/cluster.rs`; the algorithms, which are welter's programs, are \
+`algorithms.rs` beside it. No constant was fitted to a result; time of a grid partitioner for an \
+edge (Figure 19) was measured.
 
 The text of the paper gives few numbers of its figures; these stand in the last column, and as \
 rings in the charts. No number was read from a chart of the paper. Ours that are within 15 % of \
 the paper's are counted, those that are not are named, and the reason stands after them. What \
 was found on the way is on [pages of the notebook](../notebook/README.md).
 ",
+    has_profiles: true,
 };
 
 /// A part of the page.
@@ -128,7 +141,7 @@ impl Page {
     /// Text of the page, as the page of a paper.
     pub fn text(&self, paper: Paper) -> String {
         let sections = self.0.iter().map(|section| format!("\n## {}", section.text));
-        paper.opening.to_owned() + &sections.collect::<String>()
+        paper.beginning() + &sections.collect::<String>()
     }
 }
 
@@ -197,5 +210,7 @@ mod tests {
         assert!(after.starts_with("# The figures") && after.ends_with("finds: 13\n"), "{after}");
         assert!(after.contains("--figure 9.3 --shrink 5 --machines 8`"), "{after}");
         assert!(after.contains("(chaos/chaos-9-3.svg)"), "{after}");
+        assert!(after.contains(&recorded().origin()), "{after}");
+        assert!(!page.text(BLITZG).contains("profiles.csv"), "{after}");
     }
 }

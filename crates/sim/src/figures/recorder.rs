@@ -1,12 +1,15 @@
-//! Number of updates that programs make on an R-MAT graph, iteration by iteration: what the tables
-//! of [`super::algorithms`] are taken from.
+//! Numbers of updates that programs make, and of vertices that are active, on a graph, iteration by
+//! iteration.
 //!
 //! ```text
-//! updates(i) = 10^6 * |{ edges whose source is active and scatters in iteration i }| / |edges|
+//! updates(i) = |{ edges whose source is active and scatters in iteration i }|
+//! sources(i) = |{ active vertices before iteration i that have an edge }|
 //! ```
 //!
 //! The programs are those of `welter_algorithms`, run one edge after the other as in the
-//! interpreter of the tests.
+//! interpreter of the tests. Workers of real machines make as many updates ([`super::profiler`]).
+
+use std::sync::Arc;
 
 use welter_algorithms::bp::Potential;
 use welter_algorithms::pagerank::Dangling;
@@ -22,9 +25,10 @@ use welter_testing::graph::Graph;
 use welter_testing::reading::read_as;
 
 use crate::phases::Colours;
+use crate::sized_job::Iteration;
 
-/// Updates of a million edges in each iteration, the bytes of a value and of an update, and whether
-/// degrees are looked at.
+/// Iterations of a program, the bytes of a value and of an update, and whether degrees are looked
+/// at.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// Name of the algorithm in Table 1 of the paper.
@@ -33,8 +37,16 @@ pub struct Recorded {
     pub bytes: [usize; 2],
     /// Whether first values look at degrees.
     pub degrees: bool,
-    /// Updates of a million edges, by iteration.
-    pub updates: Vec<u32>,
+    /// Iterations, of all edges and of the vertices that have one.
+    pub iterations: Vec<Iteration>,
+}
+
+/// Something that is done with each of several programs, and the graph as it wants that to be read.
+pub trait Visitor {
+    /// Does it with a program, by its name in Table 1 of the paper.
+    fn visit<P>(&mut self, name: &'static str, graph: &Arc<Graph>, program: P)
+    where
+        P: Program + Send + 'static;
 }
 
 /// An R-MAT graph of Graph500's parameters with 16 edges a vertex and weights from 0 to 1.
@@ -60,13 +72,21 @@ pub fn rmat(scale: u32, seed: u64) -> Graph {
     Graph { weights: Some(weights), ..Graph::new(1 << scale, pairs) }
 }
 
-/// Iterations that are counted: all of each program but `MCST`, whose table has the first alone.
+/// Iterations of which tables are made, at most: all of each program but `MCST`, whose table has
+/// the first alone.
 const ITERATIONS_MAX: usize = 40;
 const TREES_MAX: usize = 20;
 
-/// Runs a program, and counts.
-fn count<P: Program>(name: &'static str, graph: &Graph, program: &P) -> Recorded {
-    let most = if name == "MCST" { TREES_MAX } else { ITERATIONS_MAX };
+/// Iterations of the algorithm of this name of which tables are made, at most.
+pub fn iterations_max(name: &str) -> usize {
+    if name == "MCST" { TREES_MAX } else { ITERATIONS_MAX }
+}
+
+/// Runs a program for at most this number of iterations, and counts.
+pub fn count<P>(name: &'static str, graph: &Graph, program: &P, iterations_max: usize) -> Recorded
+where
+    P: Program,
+{
     let mut degrees = vec![0; graph.slots()];
     graph.pairs.iter().for_each(|pair| degrees[pair[0] as usize] += 1);
     let (mut values, mut active, mut total) = (Vec::new(), Vec::new(), P::Total::default());
@@ -76,15 +96,19 @@ fn count<P: Program>(name: &'static str, graph: &Graph, program: &P) -> Recorded
         active.push(first.active || !P::FRONTIER);
         total = total.merge(first.total);
     }
-    let mut updates = Vec::new();
-    while updates.len() < most
-        && program.next(updates.len() as u64, &total) == Next::Iterate
+    let used = graph.used();
+    let vertices = used.iter().filter(|used| **used).count() as u64;
+    let mut iterations = Vec::new();
+    while iterations.len() < iterations_max
+        && program.next(iterations.len() as u64, &total) == Next::Iterate
         && active.contains(&true)
     {
+        let sources = active.iter().zip(&used).filter(|(active, used)| **active && **used);
+        let sources = sources.count() as u64;
         let signals: Vec<P::Signal> = values.iter().map(|value| program.signal(value)).collect();
         let mut accums: Vec<P::Accum> =
             values.iter().map(|value| program.init_accum(value)).collect();
-        let mut made = 0;
+        let mut updates = 0;
         for (edge, pair) in graph.pairs.iter().enumerate() {
             let [from, to] = pair.map(|slot| slot as usize);
             let weight = if P::WEIGHTED { graph.weight(edge) } else { 1.0 };
@@ -92,7 +116,7 @@ fn count<P: Program>(name: &'static str, graph: &Graph, program: &P) -> Recorded
                 && let Some(update) = program.scatter(signals[from], weight)
             {
                 accums[to] = program.gather(accums[to], update);
-                made += 1;
+                updates += 1;
             }
         }
         let mut sum = P::Total::default();
@@ -103,32 +127,51 @@ fn count<P: Program>(name: &'static str, graph: &Graph, program: &P) -> Recorded
             active[vertex] = applied.active || !P::FRONTIER;
         }
         total = sum;
-        updates.push((1_000_000 * made as u64 / graph.pairs.len().max(1) as u64) as u32);
+        iterations.push(Iteration { edges: graph.pairs.len() as u64, updates, vertices, sources });
     }
     let bytes = [size_of::<P::Value>(), size_of::<P::Update>()];
-    Recorded { name, bytes, degrees: P::DEGREES, updates }
+    Recorded { name, bytes, degrees: P::DEGREES, iterations }
+}
+
+/// Visits all ten algorithms of the paper's Table 1, in its order.
+pub fn visit(graph: Graph, visitor: &mut impl Visitor) {
+    let (vertices, graph) = (graph.slots() as u64, Arc::new(graph));
+    visitor.visit("BFS", &graph, Bfs::new(vec![0]));
+    // Graphs that are read otherwise are dropped as soon as may be: they are large.
+    let both = Reading { undirected: true, ..Reading::default() };
+    let both = Arc::new(read_as(&graph, both));
+    visitor.visit("WCC", &both, LabelPropagation);
+    visitor.visit("MCST", &both, ForestLabels::default());
+    visitor.visit("MIS", &both, Mis::new(1));
+    drop(both);
+    visitor.visit("SSSP", &graph, Sssp::<f32>::new(vec![0], 1.0));
+    let pagerank = PageRank::<f32>::new(vertices, 0.85, 5, 0.0, Dangling::Spread);
+    visitor.visit("PR", &graph, pagerank);
+    let ways = Reading { duplicates: Duplicates::Directions, ..Reading::default() };
+    visitor.visit("SCC", &Arc::new(read_as(&graph, ways)), Colours);
+    let sides = Sides::of(vertices, 0..vertices / 2);
+    visitor.visit("Cond", &graph, Conductance::<u32>::new(sides));
+    visitor.visit("SpMV", &graph, Spmv::<f32>::new(Vector::Random { seed: 1 }, 1));
+    if let Some(potential) = Potential::<2>::coupled(0.6) {
+        visitor.visit("BP", &graph, BeliefPropagation::new(potential, 5, 0.0));
+    }
+}
+
+/// Counts of all of them.
+struct Counts(Vec<Recorded>);
+
+impl Visitor for Counts {
+    fn visit<P>(&mut self, name: &'static str, graph: &Arc<Graph>, program: P)
+    where
+        P: Program + Send + 'static,
+    {
+        self.0.push(count(name, graph, &program, iterations_max(name)));
+    }
 }
 
 /// All ten algorithms of the paper's Table 1 on one graph.
-pub fn record(graph: &Graph) -> Vec<Recorded> {
-    let vertices = graph.slots() as u64;
-    let both = read_as(graph, Reading { undirected: true, ..Reading::default() });
-    let ways = Reading { duplicates: Duplicates::Directions, ..Reading::default() };
-    let pagerank = PageRank::<f32>::new(vertices, 0.85, 5, 0.0, Dangling::Spread);
-    let sides = Sides::of(vertices, 0..vertices / 2);
-    let mut recorded = vec![
-        count("BFS", graph, &Bfs::new(vec![0])),
-        count("WCC", &both, &LabelPropagation),
-        count("MCST", &both, &ForestLabels::default()),
-        count("MIS", &both, &Mis::new(1)),
-        count("SSSP", graph, &Sssp::<f32>::new(vec![0], 1.0)),
-        count("PR", graph, &pagerank),
-        count("SCC", &read_as(graph, ways), &Colours),
-        count("Cond", graph, &Conductance::<u32>::new(sides)),
-        count("SpMV", graph, &Spmv::<f32>::new(Vector::Random { seed: 1 }, 1)),
-    ];
-    if let Some(potential) = Potential::<2>::coupled(0.6) {
-        recorded.push(count("BP", graph, &BeliefPropagation::new(potential, 5, 0.0)));
-    }
-    recorded
+pub fn record(graph: Graph) -> Vec<Recorded> {
+    let mut counts = Counts(Vec::new());
+    visit(graph, &mut counts);
+    counts.0
 }

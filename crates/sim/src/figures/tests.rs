@@ -1,7 +1,10 @@
 //! The smallest size of each figure shows what the paper claims.
 
+use super::cluster::{Kernels, Setting};
+use super::profiles::Origin;
 use super::recorder::{record, rmat};
 use super::*;
+use crate::sized_job::Iteration;
 
 /// The only figure that was made.
 fn made(mut figures: Vec<Figure>) -> Figure {
@@ -21,25 +24,41 @@ fn figure(number: &str) -> Figure {
 }
 
 #[test]
-fn tables_of_updates_are_those_of_the_programs() {
-    // Tables are of R-MAT 22. On a smaller graph there are about as many updates of a million
+fn profiles_are_those_of_the_programs() {
+    // Profiles are of a larger graph. On a smaller one there are about as many updates of a million
     // edges, in as many iterations or half of them.
-    for recorded in record(&rmat(14, 1)) {
-        let found = algorithms::ALL.iter().find(|one| one.name == recorded.name);
-        let algorithm = found.expect("the paper has it");
+    for recorded in record(rmat(14, 1)) {
+        let algorithm = algorithms::ALL.iter().find(|one| one.name == recorded.name);
+        let algorithm = algorithm.expect("the paper has it");
         let bytes = [algorithm.vertex_bytes, algorithm.update_bytes].map(|bytes| bytes as usize);
         assert_eq!(bytes, recorded.bytes, "{}", recorded.name);
         assert_eq!(algorithm.degrees, recorded.degrees, "{}", recorded.name);
-        let [few, more] = {
-            let mut counts = [algorithm.updates.len(), recorded.updates.len()];
-            counts.sort_unstable();
-            counts
-        };
+        let parts = |one: &Iteration| one.parts_of_million().map(f64::from);
+        let [table, found] = [algorithm.iterations(), recorded.iterations.clone()]
+            .map(|iterations| iterations.iter().map(parts).collect::<Vec<[f64; 2]>>());
+        let (few, more) = (table.len().min(found.len()), table.len().max(found.len()));
         // Of spanning trees the tables have the first iterations alone.
         assert!(more <= 2 * few || algorithm.name == "MCST", "{recorded:?}");
-        let sum = |updates: &[u32]| updates.iter().map(|&one| f64::from(one)).sum::<f64>();
-        let ratio = sum(&recorded.updates[..few]) / sum(&algorithm.updates[..few]);
-        assert!((0.65..1.5).contains(&ratio), "{}: {ratio}", recorded.name);
+        let ratio = |of: usize| {
+            let sum = |parts: &[[f64; 2]]| parts[..few].iter().map(|one| one[of]).sum::<f64>();
+            sum(&found) / sum(&table)
+        };
+        assert!((0.65..1.5).contains(&ratio(0)), "{}: {}", recorded.name, ratio(0));
+        if profiles::recorded().times == Origin::Measured {
+            assert!((0.5..2.0).contains(&ratio(1)), "{}: sources {}", recorded.name, ratio(1));
+        }
+    }
+}
+
+/// Runs with times that the file has, and with those that are assumed.
+#[test]
+fn times_of_kernels_count_where_cores_are_few() {
+    let few = Setting { cores: 1, ..Setting::weak(&algorithms::PR, Extent::TEST, 2) };
+    let [recorded, assumed] = [Kernels::Recorded, Kernels::Assumed]
+        .map(|kernels| Setting { kernels, ..few }.run().seconds);
+    match profiles::recorded().times {
+        Origin::Assumed => assert_eq!(recorded.to_bits(), assumed.to_bits(), "the file says so"),
+        Origin::Measured => assert!(recorded < assumed, "{recorded}, not below {assumed}"),
     }
 }
 

@@ -156,6 +156,11 @@ impl Dealer {
         Self { shares, due: empty.clone(), bins: empty, left: 0 }
     }
 
+    /// Share of a place.
+    pub(super) fn share(&self, place: u32) -> f64 {
+        self.shares[place as usize] as f64 / WHOLE as f64
+    }
+
     pub(super) fn clear(&mut self) {
         self.due.fill(0);
         self.bins.fill(0);

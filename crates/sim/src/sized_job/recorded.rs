@@ -1,4 +1,6 @@
 //! A profile, taken from a run with contents by looking over the shoulders of its workers.
+//!
+//! Active vertices are those of fold programs, whose totals end with their number.
 
 #![expect(
     clippy::disallowed_types,
@@ -8,12 +10,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use welter_engine::EngineError;
-use welter_protocol::ids::{Phase, Step};
+use welter_protocol::ids::{Bytes, Phase, Step};
 use welter_protocol::planted::Bug;
 use welter_protocol::weights::Weights;
-use welter_protocol::{Outcome, Work};
+use welter_protocol::{Outcome, Time, Work};
 
-use super::{Profile, Size, touched};
+use super::{Iteration, Profile, Size, touched};
 use crate::job::{Job, Partitioning, Worker};
 
 /// A job that writes down what its workers do.
@@ -44,12 +46,12 @@ impl Chunks {
     }
 
     /// The line with the least squares of errors, which rises and does not begin below 0; through
-    /// the origin where all chunks have as many records.
+    /// the origin where all chunks have as many records, and level where they have none.
     fn size(&self) -> Size {
         const RECORDS: u64 = 1 << 20;
         let Self { count, records, bytes, squares, products } = *self;
         let spread = count * squares - records * records;
-        let mean = bytes / records.max(1.0);
+        let mean = if records > 0.0 { bytes / records } else { 0.0 };
         let slope = if spread > 0.0 {
             ((count * products - records * bytes) / spread).clamp(0.0, mean)
         } else {
@@ -69,8 +71,41 @@ struct Sums {
     accumulators: Chunks,
     /// Bytes of degrees that were sent, and vertices of which.
     degrees: u64,
+    counted: u64,
+    /// Edges and vertices of all runs.
+    edges_read: u64,
     vertices: u64,
-    iterations: Vec<[u64; 2]>,
+    /// Iterations that began, with updates that were stored and vertices that were active in each.
+    iterations: usize,
+    made: Vec<u64>,
+    active: Vec<u64>,
+}
+
+impl Sums {
+    /// Counts the active vertices of a partition before an iteration, by its total.
+    fn count_active(&mut self, iteration: u32, total: &Bytes) {
+        let count = total.last_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        add(&mut self.active, iteration, count);
+    }
+
+    /// Iterations, of all that was read.
+    fn iterations(&self) -> Vec<Iteration> {
+        let of = |counts: &[u64], at: usize| counts.get(at).copied().unwrap_or(0);
+        let one = |at| Iteration {
+            edges: self.edges_read,
+            updates: of(&self.made, at),
+            vertices: self.vertices,
+            sources: of(&self.active, at),
+        };
+        (0..self.iterations).map(one).collect()
+    }
+}
+
+/// Adds to the count of an iteration.
+fn add(counts: &mut Vec<u64>, iteration: u32, count: u64) {
+    let iteration = iteration as usize;
+    counts.resize(counts.len().max(iteration + 1), 0);
+    counts[iteration] += count;
 }
 
 impl Recorded {
@@ -84,8 +119,14 @@ impl Recorded {
         let sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         let [edges, updates, accumulators] =
             [sums.edges, sums.updates, sums.accumulators].map(|chunks| chunks.size());
-        let degree_bytes = sums.degrees / sums.vertices.max(1);
-        Profile { edges, updates, accumulators, degree_bytes, iterations: sums.iterations.clone() }
+        let degree_bytes = sums.degrees / sums.counted.max(1);
+        let (merges, iterations) = (self.merges(), sums.iterations());
+        Profile { edges, updates, accumulators, merges, degree_bytes, iterations }
+    }
+
+    /// Whether its accumulators are handed over, and not all of its updates.
+    fn merges(&self) -> bool {
+        self.inner.accumulator_bytes().is_some()
     }
 }
 
@@ -108,7 +149,12 @@ impl Job for Recorded {
 
     fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
         let (inner, sums) = (self.inner.worker(cut.clone(), rank, bug), self.sums.clone());
-        Box::new(Recorder { inner, sums, step: None, gathered: 0, cut, partition: 0 })
+        let (merges, step) = (self.merges(), Step { iteration: 0, phase: Phase::Ingest });
+        Box::new(Recorder { inner, sums, merges, step, gathered: 0, cut, partition: 0 })
+    }
+
+    fn work_nanos(&self, work: &Work, records: u64) -> Option<Time> {
+        self.inner.work_nanos(work, records)
     }
 
     fn check_answer(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
@@ -119,7 +165,8 @@ impl Job for Recorded {
 struct Recorder {
     inner: Box<dyn Worker>,
     sums: Arc<Mutex<Sums>>,
-    step: Option<Step>,
+    merges: bool,
+    step: Step,
     /// Updates for the open partition.
     gathered: u64,
     cut: Partitioning,
@@ -131,29 +178,35 @@ impl Worker for Recorder {
         let outcome = self.inner.work(work)?;
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         if let Work::Open { step, partition, .. } = work {
-            (self.step, self.gathered, self.partition) = (Some(*step), 0, *partition);
+            (self.step, self.gathered, self.partition) = (*step, 0, *partition);
         }
         match (&outcome, work) {
-            (Outcome::Ingested { filled, degrees, .. }, _) => {
+            (Outcome::Ingested { read, filled, degrees }, _) => {
+                sums.edges_read += read;
                 if let Some(degrees) = degrees {
                     sums.degrees += degrees.iter().map(|one| one.len() as u64).sum::<u64>();
-                    sums.vertices += self.cut.partitions.vertices();
+                    sums.counted += self.cut.partitions.vertices();
                 }
                 for one in filled {
                     sums.edges.add(one.payload.len(), one.records.into());
                 }
             }
-            (Outcome::Streamed { made, gathered, filled, .. }, Work::Stream { block, .. }) => {
+            (Outcome::Made { total, .. }, Work::Init { partition, .. }) => {
+                let range = self.cut.partitions.range(*partition);
+                sums.vertices += range.end - range.start;
+                sums.count_active(0, total);
+            }
+            (Outcome::Made { total, .. }, _) => sums.count_active(self.step.iteration + 1, total),
+            (Outcome::Decided { goes_on: true, .. }, Work::Decide { iterations, .. }) => {
+                sums.iterations = sums.iterations.max(*iterations as usize + 1);
+            }
+            (Outcome::Streamed { made, gathered, filled, .. }, _) => {
                 self.gathered += gathered;
                 for one in filled {
                     sums.updates.add(one.payload.len(), one.records.into());
                 }
-                if let Some(Step { iteration, phase: Phase::Scatter }) = self.step {
-                    let iteration = iteration as usize;
-                    let iterations = sums.iterations.len().max(iteration + 1);
-                    sums.iterations.resize(iterations, [0; 2]);
-                    sums.iterations[iteration][0] += u64::from(block.records);
-                    sums.iterations[iteration][1] += made;
+                if self.step.phase == Phase::Scatter {
+                    add(&mut sums.made, self.step.iteration, *made);
                 }
             }
             (Outcome::Flushed { filled, .. }, _) => {
@@ -162,8 +215,12 @@ impl Worker for Recorder {
                 }
             }
             (Outcome::HandedOver(payload), _) => {
-                let touched = touched(&self.cut, self.partition, self.gathered);
-                sums.accumulators.add(payload.len(), touched);
+                let records = if self.merges {
+                    touched(&self.cut, self.partition, self.gathered)
+                } else {
+                    self.gathered
+                };
+                sums.accumulators.add(payload.len(), records);
             }
             _ => {}
         }
@@ -194,5 +251,6 @@ mod tests {
         assert_eq!(size(&[(64 + 10, 5), (64 + 40, 20)]), [64, 200]);
         assert_eq!(size(&[(5, 5), (100, 20)]), [0, 420], "no head below 0");
         assert_eq!(size(&[(100, 5), (100, 20)]), [100, 0]);
+        assert_eq!(size(&[(100, 0), (50, 0)]), [75, 0], "no record was counted");
     }
 }

@@ -72,7 +72,9 @@ impl World<'_> {
             }
         };
         let step = process.step.filter(|step| step.0 == epoch).map(|step| step.1);
-        let mut took = 2000 + process.worker.looked_at() * self.schedule.record_nanos;
+        let (schedule, records) = (self.schedule, process.worker.looked_at());
+        let nanos = schedule.job.work_nanos(work, records);
+        let mut took = 2000 + nanos.unwrap_or(records * schedule.record_nanos);
         if self.schedule.late_works > 0 && self.random.chance(self.schedule.late_works) {
             took += self.random.below(20 * MILLIS);
         }
