@@ -11,9 +11,9 @@
 //! | pre-processing: edges of a cell become a chunk | [`EdgeWriter`] | `tiles` |
 //! | scatter | [`Pulled::scatter`], [`write_updates`] | `folded`, `update_chunk` |
 //! | scatter into messages (route `send`) | [`Pulled::send`], [`Outgoing`] | `folded` |
-//! | gather | [`gather`], [`group`], [`gather_extended`] | `folded`, `groups` |
+//! | gather | [`gather`], [`Stripes::merge`], [`group`], [`gather_extended`] | `folded`, `groups` |
 //! | both at once (route `fold`) | [`Pulled::fold`] | `folded` |
-//! | a stealer hands over | [`touched`] | `folded` |
+//! | a stealer hands over | [`touched`], [`Stripes::touched`] | `folded` |
 //! | apply | [`init`], [`apply`] | `folded`, `extension` |
 //! | a program over triangles sees edges | [`Pulled::pairs`], [`IntersectKernel`] | `triangles` |
 //! | an extended program rewrites edges | [`Pulled::extend`], [`states`] | `extension` |
@@ -27,6 +27,7 @@ mod column;
 mod kernel;
 mod outgoing;
 mod pulled;
+mod stripes;
 mod updates;
 mod vertices;
 mod writer;
@@ -43,7 +44,11 @@ pub use self::column::Column;
 pub use self::kernel::{ALIGN, ExtendedKernel, FoldKernel, IntersectKernel, Kernel};
 pub use self::outgoing::Outgoing;
 pub use self::pulled::{Pulled, states, with_states};
-pub use self::updates::{gather, gather_extended, group, open_updates, touched, write_updates};
+pub use self::stripes::Stripes;
+pub use self::updates::{
+    gather, gather_extended, group, open_updates, open_updates_again, touched, updates_bytes,
+    write_updates, write_updates_to,
+};
 pub use self::vertices::{VertexTotals, Vertices, apply, init};
 pub use self::writer::{EdgeWriter, Form};
 pub use crate::kernels::kernel::{DecodeBuffers, Sources};
@@ -105,6 +110,16 @@ impl Cell {
         });
         let chunk = chunk.map_err(|error| self.failed(error))?;
         Ok(Pulled { cell: self, chunk })
+    }
+
+    /// The chunk at the front of some bytes, where others may lie behind it: the number of its
+    /// first target, and its bytes. Nothing else of it was looked at then.
+    ///
+    /// # Errors
+    /// When the bytes do not begin with a chunk.
+    pub fn front_of<'b>(&self, bytes: &'b [u8]) -> Result<(u64, &'b [u8]), EngineError> {
+        let chunk = Chunk::open(bytes).map_err(|error| self.failed(error))?;
+        Ok((chunk.label().target_base, &bytes[..chunk.bytes()]))
     }
 
     /// The stripe that a chunk says it is of, where it may be of several. Nothing else of it was

@@ -79,6 +79,13 @@ impl Records {
         self.keep(targets.len());
     }
 
+    /// Adds `by` to the destinations of the records from the place `first` on.
+    pub(crate) fn shift(&mut self, first: usize, by: u32) {
+        for target in &mut self.targets[first..self.len] {
+            *target += by;
+        }
+    }
+
     /// Holds none any more.
     pub(crate) fn clear(&mut self) {
         self.len = 0;

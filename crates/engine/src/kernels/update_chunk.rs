@@ -235,6 +235,13 @@ pub(crate) fn open_packed(width: usize, bytes: &[u8]) -> Option<Records<'_>> {
     packed(width, bytes, (&header, kind))
 }
 
+/// As [`open_packed`], of a chunk whose bytes were compared with another sum of them already, so
+/// that they are not summed again.
+pub(crate) fn open_packed_again(width: usize, bytes: &[u8]) -> Option<Records<'_>> {
+    let (header, kind) = headed(width, bytes)?;
+    packed(width, bytes, (&header, kind))
+}
+
 fn packed<'b>(
     width: usize,
     bytes: &'b [u8],
@@ -260,6 +267,13 @@ fn encoding_of(header: &Header) -> Option<Encoding> {
 /// The head of a chunk and the kind of its records, if its bytes are those that were written, and
 /// as many as its records take.
 fn checked(width: usize, bytes: &[u8]) -> Option<(Header, UpdateKind)> {
+    let is_whole =
+        |(header, _): &(Header, UpdateKind)| header.checksum == sum(header, &bytes[HEADER_BYTES..]);
+    headed(width, bytes).filter(is_whole)
+}
+
+/// The head of a chunk and the kind of its records, if its bytes are as many as these take.
+fn headed(width: usize, bytes: &[u8]) -> Option<(Header, UpdateKind)> {
     let header: Header = pod_read_unaligned(bytes.get(..HEADER_BYTES)?);
     let (records, target_bytes) = (header.records as usize, header.target_bytes as usize);
     let (encoding, kind) = (encoding_of(&header)?, kind_of(&header)?);
@@ -273,8 +287,7 @@ fn checked(width: usize, bytes: &[u8]) -> Option<(Header, UpdateKind)> {
     let is_whole = header.magic == MAGIC
         && header.record_bytes as usize == 4 + width
         && fits
-        && sections(target_bytes, width * records)[1] == bytes.len()
-        && header.checksum == sum(&header, &bytes[HEADER_BYTES..]);
+        && sections(target_bytes, width * records)[1] == bytes.len();
     is_whole.then_some((header, kind))
 }
 

@@ -61,9 +61,10 @@ impl Column {
         self[start..].copy_from_slice(bytes);
     }
 
-    /// Makes it `length` bytes long. Bytes more may be anything that was here before.
+    /// Makes it `length` bytes long. Bytes more may be anything that was here before, or zeros: for
+    /// callers that write all of them.
     #[inline]
-    fn set_length(&mut self, length: usize) {
+    pub fn set_length(&mut self, length: usize) {
         let lines = length.div_ceil(LINE_BYTES);
         if lines > self.lines.len() {
             self.grow(lines);

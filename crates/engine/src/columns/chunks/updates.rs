@@ -18,9 +18,29 @@ pub fn write_updates(
     updates: u64,
 ) -> Vec<u8> {
     let mut bytes = vec![0; chunk_bytes(width, records.0.len())];
-    let records = (EncodedTargets::packed(records.0), records.1);
-    update_chunk::write(width, &mut bytes, (graph, cell), records, updates);
+    write_updates_to(&mut bytes, width, (graph, cell), records, updates);
     bytes
+}
+
+/// Bytes of an update chunk of `records` records of `width` bytes.
+pub fn updates_bytes(width: usize, records: usize) -> usize {
+    chunk_bytes(width, records)
+}
+
+/// As [`write_updates`], into [`updates_bytes`] bytes, whatever these were.
+///
+/// # Panics
+/// When they are fewer or more, which is a bug of the caller.
+pub fn write_updates_to(
+    bytes: &mut [u8],
+    width: usize,
+    at: (u64, UpdateKey),
+    records: (&[u32], &[u8]),
+    updates: u64,
+) {
+    assert_eq!(bytes.len(), updates_bytes(width, records.0.len()), "a chunk has its own bytes");
+    let records = (EncodedTargets::packed(records.0), records.1);
+    update_chunk::write(width, bytes, at, records, updates);
 }
 
 /// The records, of `width` bytes, of an update chunk that was asked for, from whatever partition
@@ -33,8 +53,30 @@ pub fn open_updates(
     (graph, cell): (u64, UpdateKey),
     bytes: &[u8],
 ) -> Result<Records<'_>, EngineError> {
+    opened((graph, cell), bytes, update_chunk::open_packed(width, bytes))
+}
+
+/// As [`open_updates`], of bytes that were compared with another sum of them already: they are not
+/// summed again, and places of records are compared with columns all the same.
+///
+/// # Errors
+/// When they are no chunk of updates, or one of another graph, iteration or stripe.
+pub fn open_updates_again(
+    width: usize,
+    at: (u64, UpdateKey),
+    bytes: &[u8],
+) -> Result<Records<'_>, EngineError> {
+    opened(at, bytes, update_chunk::open_packed_again(width, bytes))
+}
+
+/// The records that bytes have, if they are those that were asked for.
+fn opened<'b>(
+    (graph, cell): (u64, UpdateKey),
+    bytes: &'b [u8],
+    records: Option<Records<'b>>,
+) -> Result<Records<'b>, EngineError> {
     let is_aligned = bytes.as_ptr().addr().is_multiple_of(ALIGN);
-    let records = update_chunk::open_packed(width, bytes).filter(|_| is_aligned);
+    let records = records.filter(|_| is_aligned);
     let records = records.ok_or_else(|| failed(cell, "they are not what was written"))?;
     let found = UpdateKey { source_partition: cell.source_partition, ..records.key };
     if (records.graph, found) == (graph, cell) {
