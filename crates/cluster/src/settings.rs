@@ -15,6 +15,14 @@ use crate::links::Bounds;
 
 const MILLIS: u64 = 1_000_000;
 
+/// Stripes of a partition, where these have few vertices enough and not too few: several for each
+/// core, so that threads do not wait for each other.
+const STRIPES: u64 = 16;
+
+/// Vertices of a stripe, at most: accumulators of eight bytes are half a megabyte then, which the
+/// second-level cache of a core has beside all else.
+const STRIPE_VERTICES_MAX: u64 = 1 << 16;
+
 /// A message that is lost is sent again after a second: on one computer none is, but with a
 /// connection that breaks. A process that is silent for two is suspected, which the host counts.
 const TIMING: Timing = Timing {
@@ -55,6 +63,11 @@ pub struct Settings {
     /// Updates that a machine keeps in memory of the partition at work, of a program that does not
     /// merge them ([`u64::MAX`]: all, and of any other program). More wait on its disk.
     pub kept_updates_max: u64,
+    /// Chunks that a machine streams at a time, each by a thread of its own. Machines need not have
+    /// as many.
+    pub streams: usize,
+    /// Vertices of a stripe of accumulators, at least: stripes belong to one thread at a time.
+    pub stripe_vertices_least: u64,
     /// Readiness of machines to be helped.
     pub bias: Bias,
     /// Whether each machine fills all disks alike, or draws one for each chunk, as Chaos does.
@@ -94,6 +107,8 @@ impl Settings {
             bins_open_max: 64,
             store_window_bytes: 64 << 20,
             kept_updates_max: u64::MAX,
+            streams: 1,
+            stripe_vertices_least: 1 << 14,
             bias: Bias::PAPER,
             fills_evenly: true,
             copies: Copies::NONE,
@@ -109,8 +124,11 @@ impl Settings {
     /// The cut of the graph; none where not even a vertex fits.
     pub fn cut(&self) -> Option<Partitioning> {
         let Self { machines, vertices, vertex_bytes, set_bytes_max, .. } = *self;
+        let partitions = Partitions::fitting(machines, vertices, vertex_bytes, set_bytes_max)?;
+        let least = self.stripe_vertices_least.clamp(1, STRIPE_VERTICES_MAX);
+        let stripe = (partitions.width() / STRIPES).clamp(least, STRIPE_VERTICES_MAX);
         Some(Partitioning {
-            partitions: Partitions::fitting(machines, vertices, vertex_bytes, set_bytes_max)?,
+            partitions,
             route: self.route,
             encoding: self.encoding,
             chunk_records: self.chunk_records,
@@ -118,6 +136,7 @@ impl Settings {
             piece_edges: self.piece_edges,
             bins_open_max: self.bins_open_max,
             source_parts: 1,
+            stripe_bits: stripe.ilog2(),
             combines: self.combines,
         })
     }
@@ -134,7 +153,7 @@ impl Settings {
             width: Width::Measured,
             depth: 4,
             vertex_sets: VertexSets::Disk,
-            streams: 1,
+            streams: self.streams,
             store_window_bytes: self.store_window_bytes,
             kept_updates_max: self.kept_updates_max,
             bins_open_max: self.bins_open_max,

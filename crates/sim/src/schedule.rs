@@ -359,6 +359,7 @@ fn cut(random: &mut Random, seed: u64, (partitions, route): (Partitions, Route))
     // By the seed itself, so that it moves none of the draws that other schedules know.
     let bins_open_max = [1, 30, u64::MAX][(mix(seed) >> 16) as usize % 3];
     let source_parts = [1, 4, 64][(mix(seed) >> 24) as usize % 3];
+    let stripe_bits = [63, 63, 2, 0][(mix(seed) >> 52) as usize % 4];
     Partitioning {
         partitions,
         route,
@@ -368,6 +369,7 @@ fn cut(random: &mut Random, seed: u64, (partitions, route): (Partitions, Route))
         piece_edges,
         bins_open_max,
         source_parts,
+        stripe_bits,
         combines,
     }
 }

@@ -72,6 +72,7 @@ fn schedule_of(shape: Shape, each: u64, bias: Bias, handover: Handover) -> Sched
         piece_edges: 500,
         bins_open_max: u64::MAX,
         source_parts: 1,
+        stripe_bits: 63,
         combines: false,
     };
     let job = Arc::new(KernelJob::new("pagerank", &graph, program));

@@ -54,6 +54,7 @@ fn measure(route: Route, widest: Option<u64>) -> f64 {
         piece_edges: 500,
         bins_open_max: u64::MAX,
         source_parts: 1,
+        stripe_bits: 63,
         combines: false,
     };
     let mut schedule = Schedule::calm(job, cut);

@@ -33,6 +33,7 @@ fn path() -> Schedule {
         piece_edges: 8,
         bins_open_max: u64::MAX,
         source_parts: 1,
+        stripe_bits: 63,
         combines: false,
     };
     Schedule::calm(Arc::new(KernelJob::new("bfs", &graph, Bfs::new(vec![0]))), cut)

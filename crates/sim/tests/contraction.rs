@@ -57,6 +57,7 @@ fn run_job(job: Arc<dyn Job>, route: Route, (bins_open_max, chunk_records): (u64
         piece_edges: 1000,
         bins_open_max,
         source_parts: 1,
+        stripe_bits: 63,
         combines: false,
     };
     let schedule = Schedule { record_nanos: 100, ..Schedule::calm(job, cut) };

@@ -34,6 +34,7 @@ fn run(machines: usize, route: Route, copies: Copies, faults: &[Fault]) -> Repor
         piece_edges: 500,
         bins_open_max: u64::MAX,
         source_parts: 1,
+        stripe_bits: 63,
         combines: false,
     };
     let program = PageRank::<f64>::new(vertices, 0.85, 3, 0.0, Dangling::Spread);

@@ -74,6 +74,7 @@ fn schedule(route: Route) -> Schedule {
         piece_edges: 500,
         bins_open_max: u64::MAX,
         source_parts: 1,
+        stripe_bits: 63,
         combines: false,
     };
     let mut schedule = Schedule::calm(Arc::new(job), cut);

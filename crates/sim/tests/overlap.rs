@@ -35,6 +35,7 @@ fn schedule() -> Schedule {
         piece_edges: 500,
         bins_open_max: u64::MAX,
         source_parts: 1,
+        stripe_bits: 63,
         combines: false,
     };
     let program = PageRank::<f64>::new(vertices, 0.85, 3, 0.0, Dangling::Spread);

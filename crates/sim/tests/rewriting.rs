@@ -74,6 +74,7 @@ fn run(program: Program, route: Route, copies: Copies, crash: Option<(&str, Faul
         piece_edges: 500,
         bins_open_max: u64::MAX,
         source_parts: 1,
+        stripe_bits: 63,
         combines: false,
     };
     let mut schedule = Schedule::calm(job, cut);

@@ -44,6 +44,7 @@ fn cut(machines: usize, route: Route) -> Partitioning {
         piece_edges: 500,
         bins_open_max: u64::MAX,
         source_parts: 1,
+        stripe_bits: 63,
         combines: false,
     }
 }

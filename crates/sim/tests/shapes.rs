@@ -30,6 +30,7 @@ fn schedule(machines: usize, loss: Loss) -> Schedule {
         piece_edges: 50,
         bins_open_max: u64::MAX,
         source_parts: 1,
+        stripe_bits: 63,
         combines: true,
     };
     let mut schedule =

@@ -140,6 +140,7 @@ fn cluster(
         piece_edges: 1 << 16,
         bins_open_max,
         source_parts,
+        stripe_bits: 63,
         combines: true,
     };
     let streamed: Arc<[AtomicU64; 2]> = Arc::default();

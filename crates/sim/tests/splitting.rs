@@ -37,6 +37,7 @@ fn run(targets: u64, bins_open_max: u64, bias: Bias) -> Report {
         piece_edges: 100,
         bins_open_max,
         source_parts: 1,
+        stripe_bits: 63,
         combines: false,
     };
     let mut schedule =

@@ -77,6 +77,7 @@ fn schedule(job: Arc<dyn Job>, third: u64, (route, bins_open_max, combines): Set
         piece_edges: 30,
         bins_open_max,
         source_parts: 4,
+        stripe_bits: 63,
         combines,
     };
     Schedule::calm(job, cut)

@@ -6,10 +6,17 @@
 //! again, or becomes a chunk once it is half of a buffer.
 //!
 //! A hash table that each update was looked up in took 46 % of the samples of route `spill`
-//! (docs/notebook, 27 November 2026, routes).
+//! (docs/notebook, 27 November 2026, routes), and the list a third, since places, destinations and
+//! records were reached at random in 14 MB. So records are put in the order of stripes first,
+//! ranges of `2^b` destinations: places, destinations and records of one stripe fit a cache. Chunks
+//! keep that order, by which accumulators are met stripe by stripe too.
 
-use welter_engine::chunks::{Column, FoldKernel, UpdateKey, write_updates};
+use welter_engine::chunks::{
+    Column, FoldKernel, UpdateKey, updates_bytes, write_updates, write_updates_to,
+};
 use welter_protocol::work::Filled;
+
+use crate::resources::Resources;
 
 /// Updates that are merged into records in one call of the kernel, at most: few enough for the
 /// cache.
@@ -25,6 +32,46 @@ pub(crate) struct Combiner {
     places: Vec<u32>,
     /// Updates that are to be merged into the records at these places.
     merged: (Vec<u32>, Column),
+    /// Records in the order of stripes: destinations, and room for more, and as many records.
+    ordered: (Vec<u32>, Column),
+    /// Where the next record of each stripe goes.
+    next: Vec<u32>,
+}
+
+impl Combiner {
+    /// Puts records of `width` bytes for these destinations, of a partition of `vertices` vertices,
+    /// in the order of stripes of `2^bits` destinations: those of a stripe stay in theirs.
+    pub(crate) fn order(
+        &mut self,
+        (width, bits): (usize, u32),
+        (targets, records): (&[u32], &[u8]),
+        vertices: usize,
+    ) -> (&[u32], &[u8]) {
+        let stripe = |target: u32| (u64::from(target) >> bits) as usize;
+        let Self { ordered: (places, bytes), next, .. } = self;
+        if places.len() < targets.len() {
+            places.resize(targets.len(), 0);
+            bytes.set_length(targets.len() * width);
+        }
+        next.clear();
+        next.resize(stripe(vertices.saturating_sub(1) as u32) + 1, 0);
+        for &target in targets {
+            next[stripe(target)] += 1;
+        }
+        let mut before = 0;
+        for next in next.iter_mut() {
+            before += *next;
+            *next = before - *next;
+        }
+        for (&target, record) in targets.iter().zip(records.chunks_exact(width)) {
+            let next = &mut next[stripe(target)];
+            let at = *next as usize;
+            places[at] = target;
+            copy(record, &mut bytes[at * width..]);
+            *next += 1;
+        }
+        (&places[..targets.len()], &bytes[..targets.len() * width])
+    }
 }
 
 /// Updates for a partition that wait for their chunk to be full.
@@ -113,15 +160,47 @@ impl Bin {
         self.updates += targets.len() as u64;
     }
 
+    /// Whether there would be more than `records` records together with those of another bin, or
+    /// more updates than can be counted.
+    pub(crate) fn is_beyond(&self, other: &Self, records: u32) -> bool {
+        let updates = self.updates.saturating_add(other.updates);
+        self.count + other.count > records as usize || updates > u32::MAX.into()
+    }
+
+    /// Adds all records of another bin, which is empty afterwards.
+    pub(crate) fn append(&mut self, other: &mut Self) {
+        let updates = self.updates + other.updates;
+        let (targets, records) = other.records();
+        self.extend(targets, records);
+        self.updates = updates;
+        other.clear();
+    }
+
+    /// Puts the records in the order of stripes of `2^bits` destinations.
+    fn order(&mut self, combiner: &mut Combiner, bits: u32, vertices: usize) {
+        if (vertices.saturating_sub(1) as u64) >> bits == 0 {
+            return;
+        }
+        combiner.order((self.width, bits), self.records(), vertices);
+        let (targets, records) = &mut combiner.ordered;
+        if targets.len() < self.targets.len() {
+            targets.resize(self.targets.len(), 0);
+            records.set_length(self.targets.len() * self.width);
+        }
+        std::mem::swap(&mut self.targets, targets);
+        std::mem::swap(&mut self.records, records);
+    }
+
     /// Merges records for one destination, of a partition of `vertices` vertices, into the first of
-    /// them, in their order.
+    /// them, in their order, which is that of stripes of `2^bits` vertices.
     pub(crate) fn combine(
         &mut self,
         kernel: &FoldKernel,
         combiner: &mut Combiner,
-        vertices: usize,
+        (bits, vertices): (u32, usize),
     ) {
-        let Combiner { places, merged } = combiner;
+        self.order(combiner, bits, vertices);
+        let Combiner { places, merged, .. } = combiner;
         if places.len() < vertices {
             places.resize(vertices, 0);
         }
@@ -156,14 +235,22 @@ impl Bin {
     }
 
     /// The buffer as a chunk for its partition, if it holds anything; it is empty afterwards.
-    pub(crate) fn take(&mut self, at: (u64, UpdateKey)) -> Option<Filled> {
-        let filled = (self.updates > 0).then(|| Filled {
-            partition: at.1.stripe,
-            source: None,
-            records: self.updates as u32,
-            combined: self.updates as u32 - self.waiting(),
-            sources: u64::MAX,
-            payload: self.chunk(at).into(),
+    pub(crate) fn take(
+        &mut self,
+        at: (u64, UpdateKey),
+        resources: &dyn Resources,
+    ) -> Option<Filled> {
+        let filled = (self.updates > 0).then(|| {
+            let mut buffer = resources.buffer(updates_bytes(self.width, self.count));
+            write_updates_to(&mut buffer, self.width, at, self.records(), self.updates);
+            Filled {
+                partition: at.1.stripe,
+                source: None,
+                records: self.updates as u32,
+                combined: self.updates as u32 - self.waiting(),
+                sources: u64::MAX,
+                payload: buffer.seal(),
+            }
         });
         self.clear();
         filled
@@ -203,7 +290,12 @@ mod tests {
 
     use super::*;
 
+    use crate::resources::CallerAlone;
+
     const AT: (u64, UpdateKey) = (7, UpdateKey::new(0, 0, 0));
+
+    /// All destinations are in one stripe.
+    const ONE: u32 = 63;
 
     /// The chunk that a buffer of these updates of a sum becomes.
     fn filled(combines: bool, updates: &[(u32, f64)]) -> (u32, Filled) {
@@ -213,9 +305,9 @@ mod tests {
             bin.put(*target, &update.to_ne_bytes());
         }
         if combines {
-            bin.combine(&kernel, &mut Combiner::default(), 8);
+            bin.combine(&kernel, &mut Combiner::default(), (ONE, 8));
         }
-        (bin.waiting(), bin.take(AT).unwrap())
+        (bin.waiting(), bin.take(AT, &CallerAlone).unwrap())
     }
 
     #[test]
@@ -249,20 +341,52 @@ mod tests {
         let (mut combiner, mut random) = (Combiner::default(), Random::new(3));
         let mut bins = [(Bin::new(8), 40), (Bin::new(8), 1000)];
         let mut expected = [BTreeMap::new(), BTreeMap::new()];
-        for round in 1..30 {
+        for round in 1..30_usize {
             for ((bin, vertices), expected) in bins.iter_mut().zip(&mut expected) {
                 for _ in 0..random.below(90) {
                     let target = random.below(*vertices) as u32;
-                    bin.put(target, &f64::from(round).to_ne_bytes());
-                    *expected.entry(target).or_insert(0.0) += f64::from(round);
+                    bin.put(target, &(round as f64).to_ne_bytes());
+                    *expected.entry(target).or_insert(0.0) += round as f64;
                 }
-                bin.combine(&kernel, &mut combiner, *vertices as usize);
+                let bits = [0, 3, ONE][round % 3];
+                bin.combine(&kernel, &mut combiner, (bits, *vertices as usize));
                 let (targets, records) = bin.records();
+                assert!(targets.is_sorted_by_key(|target| u64::from(*target) >> bits));
                 let sums = records.chunks_exact(8).map(pod_read_unaligned::<f64>);
                 let found: BTreeMap<u32, f64> = targets.iter().copied().zip(sums).collect();
                 assert_eq!(targets.len(), found.len(), "one record for each");
                 assert_eq!(&found, expected, "round {round}");
             }
         }
+    }
+
+    #[test]
+    fn records_of_a_stripe_stay_in_their_order() {
+        let targets = [9, 2, 8, 1, 9, 2];
+        let numbers = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0_f64];
+        let mut combiner = Combiner::default();
+        let records = (&targets[..], bytemuck::cast_slice(&numbers));
+        let (ordered, bytes) = combiner.order((8, 2), records, 10);
+        assert_eq!(ordered, [2, 1, 2, 9, 8, 9]);
+        assert_eq!(bytemuck::cast_slice::<u8, f64>(bytes), [1.0, 3.0, 5.0, 0.0, 2.0, 4.0]);
+    }
+
+    #[test]
+    fn bins_that_are_put_together_stand_for_all_updates() {
+        let kernel = FoldKernel::of(Arc::new(Spmv::<f64>::new(Vector::Random { seed: 1 }, 1)));
+        let (mut combiner, mut bins) = (Combiner::default(), [Bin::new(8), Bin::new(8)]);
+        for bin in &mut bins {
+            for number in 0..200 {
+                bin.put(number % 7, &1.0_f64.to_ne_bytes());
+            }
+            bin.combine(&kernel, &mut combiner, (1, 7));
+            assert_eq!(bin.waiting(), 7);
+        }
+        let [first, second] = &mut bins;
+        first.append(second);
+        first.combine(&kernel, &mut combiner, (1, 7));
+        assert!(second.take(AT, &CallerAlone).is_none());
+        let chunk = first.take(AT, &CallerAlone).unwrap();
+        assert_eq!((chunk.records, chunk.combined), (400, 393));
     }
 }

@@ -34,6 +34,7 @@ use crate::edge_bins::EdgeBins;
 use crate::ingest::Ingest;
 use crate::input::Input;
 use crate::partitioning::Partitioning;
+use crate::resources::CallerAlone;
 use crate::{Worker, other};
 
 /// Bytes of the ends of an edge.
@@ -208,7 +209,7 @@ impl<C: Contract> ContractWorker<C> {
             }
         }
         let filled = if self.updates.is_full(self.cut.chunk_records) {
-            self.updates.take(self.updates_here()).into_iter().collect()
+            self.updates.take(self.updates_here(), &CallerAlone).into_iter().collect()
         } else {
             Vec::new()
         };
@@ -266,7 +267,7 @@ impl<C: Contract> ContractWorker<C> {
     }
 
     fn flush(&mut self) -> Outcome {
-        let filled = self.updates.take(self.updates_here()).into_iter().collect();
+        let filled = self.updates.take(self.updates_here(), &CallerAlone).into_iter().collect();
         Outcome::Flushed { filled, rewritten: self.edges.rest() }
     }
 

@@ -109,6 +109,7 @@ mod tests {
             piece_edges: 9,
             bins_open_max,
             source_parts: 1,
+            stripe_bits: 63,
             combines: false,
         };
         EdgeBins::new(2, &cut)

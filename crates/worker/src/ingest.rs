@@ -3,6 +3,8 @@
 //!
 //! ```text
 //! chunk     of the store's format; then zeros for the states of edges, where the program keeps any
+//! striped   chunks of a cell's edges to each stripe, one behind the other, where accumulators have
+//!           stripes
 //! rough     edges of a partition of destinations: source u32, its place in a zone, target u32,
 //!           the low bits of its number, and a weight f64 where there are any; before them the
 //!           number of the zone u32, where there are several
@@ -58,6 +60,17 @@ impl Ingest {
     pub(crate) fn looking_at(self, degrees: bool) -> Self {
         let counts = if degrees { Counts::of_vertices() } else { Counts::of_partitions() };
         Self { counts, ..self }
+    }
+
+    /// An ingest whose chunks of cells are cut by the stripes of their destinations, or not.
+    pub(crate) fn striped(mut self, is_striped: bool) -> Self {
+        self.binning.is_striped = is_striped;
+        self
+    }
+
+    /// Whether edges of an open partition are split.
+    pub(crate) fn is_splitting(&self) -> bool {
+        self.split.is_some()
     }
 
     /// Does what is asked, if edges are to be split.

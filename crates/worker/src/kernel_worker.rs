@@ -11,43 +11,41 @@
 //! streamed, and the signals of its source partition are in memory; else those of the open
 //! partition are.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use welter_engine::EngineError;
-use welter_engine::chunks::{Column, DecodeBuffers, Kernel, VertexTotals, apply, init};
+use welter_engine::chunks::{Column, DecodeBuffers, Kernel, VertexTotals, init};
 use welter_model::program::Next;
 use welter_protocol::ids::{Bytes, Phase, Step};
 use welter_protocol::{Outcome, Payload, Work};
 
-use crate::bins::{Bin, Combiner};
+use crate::bins::Bin;
 use crate::degrees::degrees;
 use crate::ingest::Ingest;
 use crate::input::Input;
 use crate::kept_updates::KeptUpdates;
+use crate::kernel_streamer::KernelStreamer;
+use crate::opened::{Opened, is_striped};
 use crate::partitioning::Partitioning;
+use crate::resources::{CallerAlone, Resources};
 use crate::scratch::ScratchSpace;
-use crate::vertices::{LoadedColumns, VertexSet, vertex_bytes};
-use crate::{BufferedUpdates, Worker, other};
+use crate::vertices::{LoadedColumns, vertex_bytes};
+use crate::{BufferedUpdates, Streamer, Worker, other};
 
 /// A kernel, and what it has in memory of the partition that it works on.
 pub struct KernelWorker {
     pub(crate) kernel: Kernel,
     ingest: Ingest,
-    /// Number of the graph.
-    pub(crate) graph: u64,
-    pub(crate) cut: Partitioning,
-    pub(crate) step: Step,
     /// The open partition, and its vertices.
-    pub(crate) partition: u32,
-    pub(crate) own: VertexSet,
-    /// The source partition of the cell at work, and its vertices.
-    pub(crate) source: u32,
-    pub(crate) sources: VertexSet,
-    pub(crate) accums: Column,
+    pub(crate) opened: Arc<Opened>,
     /// Updates for the open partition that were received, of a program whose accumulators are not
     /// merged; those that were scattered, of an extended program.
     pub(crate) kept_updates: KeptUpdates,
-    /// Updates that were scattered, by partition.
-    pub(crate) bins: Vec<Bin>,
-    pub(crate) combiner: Combiner,
+    /// Parts that are not borrowed, and how many were made.
+    pub(crate) streamers: Vec<KernelStreamer>,
+    streamers_made: usize,
+    pub(crate) resources: Arc<dyn Resources>,
     /// States of the edges of a chunk.
     pub(crate) states: Column,
     last: Vec<u8>,
@@ -71,24 +69,15 @@ impl KernelWorker {
         let rewrites = matches!(kernel, Kernel::Extended(_));
         let (weighted, states) = (shape.capabilities.weighted, rewrites.then_some(shape.state));
         let ingest = Ingest::new(input, cut.clone(), (graph, weighted), (rewrites, states))
-            .looking_at(shape.capabilities.degrees);
-        let bins = match &kernel {
-            Kernel::Fold(_) => cut.partitions.count(),
-            Kernel::Extended(_) => 0,
-        };
+            .looking_at(shape.capabilities.degrees)
+            .striped(is_striped(&kernel));
         Ok(Self {
             ingest,
-            graph,
-            cut,
-            step: Step { iteration: 0, phase: Phase::Ingest },
-            partition: 0,
-            own: VertexSet::default(),
-            source: 0,
-            sources: VertexSet::default(),
-            accums: Column::default(),
+            opened: Arc::new(Opened::new(kernel.clone(), cut, graph)),
             kept_updates: KeptUpdates::new(shape.update),
-            bins: (0..bins).map(|_| Bin::new(shape.record())).collect(),
-            combiner: Combiner::default(),
+            streamers: Vec::new(),
+            streamers_made: 0,
+            resources: Arc::new(CallerAlone),
             states: Column::default(),
             last: vec![0; shape.total],
             scratch: DecodeBuffers::default(),
@@ -109,13 +98,13 @@ impl KernelWorker {
     }
 
     fn init(&mut self, partition: u32, counts: &[Payload]) -> Result<Outcome, EngineError> {
-        let Self { kernel, cut, own, .. } = self;
+        let Opened { kernel, cut, own, partition: open, .. } = Opened::alone(&mut self.opened)?;
         let looked_at = kernel.shape().capabilities.degrees;
         let degrees = degrees(counts, (&cut.partitions, partition), looked_at)?;
         own.begin(kernel, degrees.len());
         let first = cut.partitions.range(partition).start;
         let made = init(kernel, first, &degrees, own.columns(kernel));
-        self.partition = partition;
+        *open = partition;
         Ok(self.made(&made))
     }
 
@@ -126,8 +115,9 @@ impl KernelWorker {
         vertices: &[Payload],
         control: &[u8],
     ) -> Result<Outcome, EngineError> {
-        let Self { kernel, cut, own, accums, kept_updates, last, .. } = self;
-        let (shape, count) = (*kernel.shape(), cut.vertices(partition));
+        let Self { kernel, kept_updates, last, resources, .. } = self;
+        let opened = Opened::alone(&mut self.opened)?;
+        let count = opened.cut.vertices(partition);
         let (total, _) = self::total(kernel, control)?;
         last.copy_from_slice(total);
         let wanted = match (&*kernel, step.phase) {
@@ -135,55 +125,84 @@ impl KernelWorker {
             (_, Phase::Scatter) => LoadedColumns::Signals,
             _ => LoadedColumns::Values,
         };
-        own.load(kernel, vertices, count, wanted)?;
-        accums.resize(if step.phase == Phase::Scatter { 0 } else { count * shape.accum });
-        kernel.clear(accums);
+        opened.own.load(kernel, (vertices, count), wanted, &**resources)?;
+        opened.accums.begin(kernel, if step.phase == Phase::Scatter { 0 } else { count });
         kept_updates.begin(count)?;
-        self.looked_at = own.active.len() as u64;
-        (self.step, self.partition) = (step, partition);
+        self.looked_at = opened.own.active.len() as u64;
+        (opened.step, opened.partition) = (step, partition);
         Ok(Outcome::Opened)
     }
 
     fn turn(&mut self, source: u32, vertices: &[Payload]) -> Result<Outcome, EngineError> {
-        let count = self.cut.vertices(source);
-        self.source = source;
-        self.sources.load(&self.kernel, vertices, count, LoadedColumns::Signals)?;
-        self.looked_at = self.sources.active.len() as u64;
+        let opened = Opened::alone(&mut self.opened)?;
+        let (count, wanted) = (opened.cut.vertices(source), LoadedColumns::Signals);
+        opened.source = source;
+        opened.sources.load(&self.kernel, (vertices, count), wanted, &*self.resources)?;
+        self.looked_at = opened.sources.active.len() as u64;
         Ok(Outcome::Turned)
     }
 
     /// The vertex set in memory, with what the next step must know of it.
     fn made(&self, made: &VertexTotals) -> Outcome {
-        let (kernel, cut, own) = (&self.kernel, &self.cut, &self.own);
-        let vertices = own.chunks(kernel, cut);
+        let Opened { kernel, cut, own, partition, .. } = &*self.opened;
+        let vertices = own.chunks(kernel, cut, &*self.resources);
         let all = own.active.len() as u64;
         if let Kernel::Extended(_) = kernel {
             let active = if all == 0 { 0 } else { u64::MAX };
             return Outcome::Made { vertices, total: made.total[..].into(), active };
         }
         let count = if kernel.shape().capabilities.frontier { made.active } else { all };
-        let active = cut.ranges_of(self.partition, &own.active);
+        let active = cut.ranges_of(*partition, &own.active);
         Outcome::Made { vertices, total: total_bytes(&made.total, count), active }
     }
 
     fn apply(&mut self) -> Result<Outcome, EngineError> {
-        let at = self.updates_for(self.partition);
-        let Self { kernel, own, accums, kept_updates, last, looked_at, .. } = self;
-        let count = own.count(kernel) as u64;
-        *looked_at = count;
+        let Self { kernel, kept_updates, last, looked_at, resources, .. } = self;
+        let opened = Opened::alone(&mut self.opened)?;
+        let at = opened.updates_for(opened.partition);
+        *looked_at = opened.own.count(kernel) as u64;
         match &*kernel {
             Kernel::Extended(kernel) => {
                 *looked_at += kept_updates.len();
-                kept_updates.gather_extended(at, kernel, accums)?;
+                kept_updates.gather_extended(at, kernel, opened.accums.whole()?)?;
             }
-            Kernel::Fold(kernel) if !kernel.shape().capabilities.combines => {
-                kept_updates.gather(at, kernel, &own.values, accums)?;
+            Kernel::Fold(kernel) if !is_striped(&opened.kernel) => {
+                let accums = opened.accums.whole()?;
+                kept_updates.gather(at, kernel, &opened.own.values, accums)?;
             }
             Kernel::Fold(_) => {}
         }
         kept_updates.clear()?;
-        let made = apply(kernel, last, accums, own.columns(kernel));
+        let made = opened.apply(last, &**resources);
         Ok(self.made(&made))
+    }
+
+    /// A streamer with the open partition, where chunks of this step are streamed side by side.
+    pub(crate) fn streamer(&mut self) -> Option<KernelStreamer> {
+        let is_apart = match (&self.kernel, self.opened.step.phase) {
+            (Kernel::Extended(_), _) => false,
+            (Kernel::Fold(_), Phase::Scatter) => true,
+            (Kernel::Fold(_), Phase::Fold | Phase::Gather) => is_striped(&self.kernel),
+            _ => false,
+        };
+        if !is_apart || self.ingest.is_splitting() {
+            return None;
+        }
+        let mut streamer = self.streamers.pop().unwrap_or_else(|| {
+            self.streamers_made += 1;
+            let number = self.streamers_made - 1;
+            KernelStreamer::new(number, &self.opened, self.resources.clone())
+        });
+        streamer.opened = Some(self.opened.clone());
+        Some(streamer)
+    }
+
+    /// Takes back a streamer.
+    pub(crate) fn idle(&mut self, mut streamer: KernelStreamer) {
+        streamer.opened = None;
+        self.streamers.push(streamer);
+        // The first comes first, so that one alone is always the same.
+        self.streamers.sort_unstable_by_key(|streamer| std::cmp::Reverse(streamer.number));
     }
 
     fn decide(&self, iterations: u32, totals: &[(u32, Bytes)]) -> Result<Outcome, EngineError> {
@@ -214,7 +233,8 @@ impl Worker for KernelWorker {
         if matches!(work, Work::Open { .. } | Work::Ingest { first: true }) {
             // Of an epoch that has ended, perhaps, which a split or an input would wait beside.
             self.kept_updates.clear()?;
-            self.bins.iter_mut().for_each(Bin::clear);
+            let bins = self.streamers.iter_mut().flat_map(|streamer| &mut streamer.bins);
+            bins.for_each(Bin::clear);
         }
         if let Some(outcome) = self.ingest.splits(work, &mut self.looked_at)? {
             return Ok(outcome);
@@ -241,17 +261,30 @@ impl Worker for KernelWorker {
         }
     }
 
+    fn lend(&mut self, resources: Arc<dyn Resources>) {
+        self.streamers.iter_mut().for_each(|streamer| streamer.resources = resources.clone());
+        self.resources = resources;
+    }
+
+    fn borrow_streamer(&mut self) -> Option<Box<dyn Streamer>> {
+        self.streamer().map(|streamer| Box::new(streamer) as Box<dyn Streamer>)
+    }
+
+    fn take_back(&mut self, streamer: Box<dyn Streamer>) {
+        let streamer: Box<dyn Any> = streamer;
+        if let Ok(streamer) = streamer.downcast::<KernelStreamer>() {
+            self.idle(*streamer);
+        }
+    }
+
     fn looked_at(&self) -> u64 {
         self.looked_at
     }
 
     fn held(&self) -> BufferedUpdates {
         let (kept, bytes) = self.kept_updates.held();
-        BufferedUpdates {
-            binned: self.bins.iter().map(|bin| u64::from(bin.waiting())).sum(),
-            kept,
-            bytes,
-        }
+        let bins = self.streamers.iter().flat_map(|streamer| &streamer.bins);
+        BufferedUpdates { binned: bins.map(|bin| u64::from(bin.waiting())).sum(), kept, bytes }
     }
 }
 

@@ -52,6 +52,9 @@ pub struct Partitioning {
     /// two up to 64. What no active source needs is left out by chunks, so these should have few
     /// sources.
     pub source_parts: u64,
+    /// Vertices of a stripe, as a power of two below 64: accumulators of a partition are met by
+    /// stripes, each by a thread at a time, and chunks are cut by them ([`crate::Streamer`]).
+    pub stripe_bits: u32,
     /// Whether updates for one destination are merged in the buffer of a chunk, where the program
     /// can.
     pub combines: bool,
@@ -119,6 +122,38 @@ impl Partitioning {
         };
         let sources = partitions.range(source_partition);
         chunks::Cell { graph, id: CellId { source_partition, stripe }, sources, targets }
+    }
+
+    /// The part of a cell that leads to the places of a stripe of its partition.
+    pub(crate) fn striped_cell(&self, graph: u64, cell: Cell, stripe: u64) -> chunks::Cell {
+        let whole = self.chunk_cell(graph, cell, 0);
+        let Range { start, end } = whole.targets;
+        let begin = |stripe: u64| end.min(start + (stripe << self.stripe_bits));
+        chunks::Cell { targets: begin(stripe)..begin(stripe + 1), ..whole }
+    }
+
+    /// The chunks of a payload that was pulled for a cell, one a stripe that has edges, and the
+    /// numbers of these.
+    ///
+    /// # Errors
+    /// When the bytes are no such chunks.
+    pub(crate) fn striped_chunks<'b>(
+        &self,
+        graph: u64,
+        cell: Cell,
+        mut payload: &'b [u8],
+    ) -> Result<Vec<(usize, &'b [u8])>, EngineError> {
+        let whole = self.chunk_cell(graph, cell, 0);
+        let mut found = Vec::new();
+        while found.is_empty() || !payload.is_empty() {
+            let (first, chunk) = whole.front_of(payload)?;
+            if !whole.targets.contains(&first) {
+                return Err(other(format!("a chunk of targets from {first} on, of {cell}")));
+            }
+            found.push((((first - whole.targets.start) >> self.stripe_bits) as usize, chunk));
+            payload = &payload[chunk.len()..];
+        }
+        Ok(found)
     }
 
     /// The cell of a chunk that was pulled for one.
@@ -189,6 +224,7 @@ mod tests {
                 piece_edges: 9,
                 bins_open_max: 1,
                 source_parts: 1,
+                stripe_bits: 63,
                 combines: false,
             };
             let mut flags = vec![0; vertices as usize];

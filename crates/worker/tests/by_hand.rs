@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use welter_algorithms::bp::Potential;
 use welter_algorithms::spmv::Vector;
-use welter_algorithms::{Bfs, Cdlp, ForestLabels, LocalContraction, Spmv, SumProduct};
+use welter_algorithms::{Bfs, Cdlp, ForestLabels, Spmv, SumProduct};
 use welter_engine::chunks::{ExtendedKernel, FoldKernel, Kernel};
 use welter_model::edges::Reading;
 use welter_model::group::Grouped;
 use welter_protocol::config::Route;
 use welter_protocol::ids::{Block, BlockName, Bytes, Epoch, Kind, Phase, Role, Step};
 use welter_protocol::partitions::Partitions;
+use welter_protocol::payload::Buffer;
 use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload, Work};
 use welter_store::header::Encoding;
@@ -20,12 +21,16 @@ use welter_testing::graph::Graph;
 use welter_testing::interpreter::{interpret, interpret_extended};
 use welter_testing::reading::read_as;
 use welter_worker::{
-    ContractWorker, InputEdge, KernelWorker, Listed, MemoryScratch, Partitioning, Worker,
+    InputEdge, KernelWorker, Listed, MemoryScratch, Partitioning, Resources, Streamer, WorkPart,
+    Worker,
 };
 
 const GRAPH: u64 = 7;
 const VERTICES: usize = 42;
 const PARTITIONS: u32 = 3;
+
+/// Stripes of four vertices: a partition of fourteen has four.
+const STRIPE_BITS: u32 = 2;
 
 /// A graph with a hub, loops, parallel edges and a vertex without any.
 fn graph() -> Graph {
@@ -43,23 +48,41 @@ fn cut(route: Route) -> Partitioning {
         piece_edges: 50,
         bins_open_max: u64::MAX,
         source_parts: 1,
+        stripe_bits: STRIPE_BITS,
         combines: true,
     }
 }
 
-fn worker(graph: &Graph, kernel: &Kernel, route: Route) -> KernelWorker {
+fn worker(graph: &Graph, kernel: &Kernel, cut: Partitioning) -> KernelWorker {
     let edge = |(edge, ends): (usize, &[u32; 2])| {
         let [source, target] = ends.map(u64::from);
         InputEdge { source, target, weight: graph.weight(edge) }
     };
     let edges: Vec<_> = graph.pairs.iter().enumerate().map(edge).collect();
     let input = Box::new(Listed::new(edges));
-    KernelWorker::new(kernel.clone(), cut(route), GRAPH, input).expect("numbers fit")
+    KernelWorker::new(kernel.clone(), cut, GRAPH, input).expect("numbers fit")
+}
+
+/// A host that begins with the last part of everything, and whose buffers hold what others left.
+struct Backwards;
+
+impl Resources for Backwards {
+    fn run(&self, parts: Vec<WorkPart<'_>>) {
+        parts.into_iter().rev().for_each(|part| part());
+    }
+
+    fn buffer(&self, bytes: usize) -> Buffer {
+        let mut buffer = Buffer::zeroed(bytes);
+        buffer.room().fill(0xaa);
+        buffer
+    }
 }
 
 /// A master and a stealer, and all that is on storage.
 struct Cluster {
     workers: [KernelWorker; 2],
+    /// Parts of each worker that stream chunks in turns; none where it does itself.
+    streamers: usize,
     by_cells: bool,
     edges: Vec<Filled>,
     vertices: BTreeMap<u32, Vec<Payload>>,
@@ -69,10 +92,18 @@ struct Cluster {
 impl Cluster {
     /// Reads all edges, and makes first values.
     fn begin(graph: &Graph, kernel: &Kernel, route: Route) -> Self {
-        let workers = [0, 1].map(|_| worker(graph, kernel, route));
-        let by_cells = route == Route::Fold || matches!(kernel, Kernel::Extended(_));
+        Self::cut_so(graph, kernel, &cut(route), 0)
+    }
+
+    /// As [`Self::begin`], with another cut, and chunks that are streamed by `streamers` parts.
+    fn cut_so(graph: &Graph, kernel: &Kernel, cut: &Partitioning, streamers: usize) -> Self {
+        let workers = [0, 1].map(|_| worker(graph, kernel, cut.clone()));
+        let by_cells = cut.route == Route::Fold || matches!(kernel, Kernel::Extended(_));
         let (edges, vertices, totals) = (Vec::new(), BTreeMap::new(), Vec::new());
-        let mut cluster = Self { workers, by_cells, edges, vertices, totals };
+        let mut cluster = Self { workers, streamers, by_cells, edges, vertices, totals };
+        if streamers > 0 {
+            cluster.workers.iter_mut().for_each(|worker| worker.lend(Arc::new(Backwards)));
+        }
         let mut first = true;
         let degrees = loop {
             let asked = Work::Ingest { first };
@@ -125,9 +156,14 @@ impl Cluster {
     /// those that are to be stored.
     fn stream(&mut self, chunks: &mut [&mut Filled]) -> ([u64; 2], Vec<Filled>) {
         let (mut counts, mut stored) = ([0; 2], Vec::new());
+        let mut borrowed = self.borrow();
         for (number, chunk) in chunks.iter_mut().enumerate() {
             let work = Work::Stream { block: block(chunk), payload: chunk.payload.clone() };
-            let streamed = self.ask(number % 2, &work);
+            let (at, turn) = (number % 2, number / 2 % self.streamers.max(1));
+            let streamed = match borrowed[at].get_mut(turn) {
+                Some(streamer) => streamer.stream(&chunk.payload).expect("a chunk of the cell"),
+                None => self.ask(at, &work),
+            };
             let Outcome::Streamed { made, gathered, rewritten, filled } = streamed else {
                 panic!("streamed")
             };
@@ -137,7 +173,19 @@ impl Cluster {
             counts = [counts[0] + made, counts[1] + gathered];
             stored.extend(filled);
         }
+        for (worker, streamers) in self.workers.iter_mut().zip(borrowed) {
+            // Whatever the order in which they come back.
+            streamers.into_iter().rev().for_each(|streamer| worker.take_back(streamer));
+        }
         (counts, stored)
+    }
+
+    /// Streamers of both workers, as many as there shall be, of steps that have any.
+    fn borrow(&mut self) -> [Vec<Box<dyn Streamer>>; 2] {
+        let streamers = self.streamers;
+        self.workers
+            .each_mut()
+            .map(|worker| (0..streamers).map_while(|_| worker.borrow_streamer()).collect())
     }
 
     /// Streams the edges of a partition, cell by cell where they lie by cells.
@@ -219,6 +267,11 @@ fn run_within(updates_max: u64, graph: &Graph, kernel: &Kernel, route: Route) ->
     for worker in &mut cluster.workers {
         worker.keep_at_most(updates_max, Box::new(MemoryScratch::default()));
     }
+    run_on(cluster, kernel, route)
+}
+
+/// The bytes of all values that a program comes to on machines that have begun.
+fn run_on(mut cluster: Cluster, kernel: &Kernel, route: Route) -> Vec<u8> {
     let mut iterations = 0;
     while let Some(control) = cluster.decide(iterations) {
         match route {
@@ -275,6 +328,53 @@ fn answers_are_those_of_the_interpreter_on_both_routes() {
         let found = run(&both, &kernel, route);
         assert_near(&numbers(&expected), &numbers(&found), "states of edges");
     }
+}
+
+#[test]
+fn answers_do_not_depend_on_streamers_and_stripes() {
+    let graph = graph();
+    let both = read_as(&graph, Reading { undirected: true, ..Reading::default() });
+    let search = Bfs::new(vec![0]);
+    let reached = interpret(&graph, &search).bits();
+    let search = Kernel::Fold(FoldKernel::of(Arc::new(search)));
+    let labels = Grouped(Cdlp::new(3));
+    let communities = interpret(&both, &labels).bits();
+    let labels = Kernel::Fold(FoldKernel::of(Arc::new(labels)));
+    let product = Spmv::<f64>::new(Vector::Random { seed: 3 }, 2);
+    let products = interpret(&graph, &product).numbers();
+    let product = Kernel::Fold(FoldKernel::of(Arc::new(product)));
+    for route in [Route::Fold, Route::Spill] {
+        for (stripe_bits, streamers) in
+            [(63, 1), (63, 2), (63, 4), (0, 0), (0, 4), (1, 2), (3, 1), (3, 4)]
+        {
+            for combines in [true, false] {
+                let cut = Partitioning { stripe_bits, combines, ..cut(route) };
+                let run = |graph: &Graph, kernel: &Kernel| {
+                    run_on(Cluster::cut_so(graph, kernel, &cut, streamers), kernel, route)
+                };
+                let what = format!("{route:?}, {streamers} streamers, 2^{stripe_bits}");
+                assert_eq!(run(&graph, &search), reached, "{what}");
+                assert_eq!(run(&both, &labels), communities, "{what}");
+                assert_near(&products, &numbers(&run(&graph, &product)), &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_worker_is_alone_with_what_its_streamers_look_at() {
+    let kernel = Kernel::Fold(FoldKernel::of(Arc::new(Bfs::new(vec![0]))));
+    let mut cluster = Cluster::begin(&graph(), &kernel, Route::Fold);
+    let control = cluster.decide(0).expect("an iteration");
+    let step = Step { iteration: 0, phase: Phase::Fold };
+    cluster.open(step, 0, &control);
+    let vertices = cluster.vertices[&0].clone();
+    let [worker, _] = &mut cluster.workers;
+    let turn = Work::Turn { source: 0, vertices };
+    let streamer = worker.borrow_streamer().expect("updates are merged");
+    assert!(worker.work(&turn).is_err(), "a bug of the host");
+    worker.take_back(streamer);
+    assert!(worker.work(&turn).is_ok());
 }
 
 #[test]
@@ -378,54 +478,5 @@ fn payloads_of_another_kind_are_errors() {
         Work::Decide { iterations: 1, control: control.clone(), totals: vec![(0, [7].into())] },
     ] {
         assert!(worker.work(&wrong).is_err(), "{wrong:?}");
-    }
-}
-
-#[test]
-fn edges_of_no_vertex_are_errors() {
-    let kernel = Kernel::Fold(FoldKernel::of(Arc::new(Bfs::new(vec![0]))));
-    for (source, target, is_one) in [(0, 41, true), (42, 0, false), (0, 42, false)] {
-        let input = Listed::new(vec![InputEdge { source, target, weight: 1.0 }]);
-        let worker = KernelWorker::new(kernel.clone(), cut(Route::Fold), GRAPH, Box::new(input));
-        let mut worker = worker.expect("numbers fit");
-        assert_eq!(worker.work(&Work::Ingest { first: true }).is_ok(), is_one);
-    }
-}
-
-#[test]
-fn rewritten_edges_of_another_cell_or_number_are_errors() {
-    let input = Listed::new(Vec::new());
-    let program = Arc::new(LocalContraction::new(1));
-    let worker = ContractWorker::new(program, cut(Route::Fold), GRAPH, Box::new(input));
-    let mut worker = worker.expect("numbers fit");
-    let step = Step { iteration: 1, phase: Phase::Fold };
-    // Fourteen vertices of four numbers each; a total of two.
-    let vertices = vec![Payload::from([0; 14 * 16])];
-    let open =
-        Work::Open { step, partition: 0, vertices: vertices.clone(), control: [0; 16].into() };
-    assert!(worker.work(&open).is_ok());
-    assert!(worker.work(&Work::Turn { source: 0, vertices }).is_ok());
-    let mut stream = |records, edges: &[u32], bytes: usize| {
-        let payload: Vec<u8> = edges.iter().flat_map(|number| number.to_le_bytes()).collect();
-        let payload = Payload::from(payload[..bytes].to_vec());
-        let name = BlockName {
-            kind: Kind::Edges,
-            role: Role::Primary,
-            epoch: Epoch::default(),
-            iteration: 1,
-            partition: 0,
-            source: Some(0),
-            number: 0,
-        };
-        let block = Block::of(name, records, u64::MAX, &payload);
-        worker.work(&Work::Stream { block, payload })
-    };
-    let edges = [1, 2, 0, 13, 3, 0];
-    assert!(stream(2, &edges, 24).is_ok());
-    for (records, bytes) in [(2, 23), (2, 12), (2, 0), (1, 24), (3, 24)] {
-        assert!(stream(records, &edges, bytes).is_err(), "{bytes} bytes of {records} edges");
-    }
-    for foreign in [[14, 2, 0], [1, 14, 0]] {
-        assert!(stream(1, &foreign, 12).is_err(), "{foreign:?}");
     }
 }

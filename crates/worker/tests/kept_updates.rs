@@ -72,6 +72,7 @@ fn cut() -> Partitioning {
         piece_edges: 50,
         bins_open_max: u64::MAX,
         source_parts: 1,
+        stripe_bits: 63,
         combines: true,
     }
 }

@@ -43,6 +43,7 @@ fn cut(route: Route, vertices: u64) -> Partitioning {
         piece_edges: 10_000,
         bins_open_max: u64::MAX,
         source_parts: 1,
+        stripe_bits: 63,
         combines: true,
     }
 }

@@ -31,6 +31,7 @@ fn cut(route: Route, bins_open_max: u64) -> Partitioning {
         piece_edges: 50,
         bins_open_max,
         source_parts: 1,
+        stripe_bits: 10,
         combines: true,
     }
 }

@@ -90,6 +90,8 @@ fn settings(machines: usize, graph: &Graph, vertex_bytes: u64, route: Route) -> 
         chunk_vertices: 40,
         piece_edges: 700,
         bins_open_max: 30,
+        streams: 3,
+        stripe_vertices_least: 8,
         ..Settings::new(machines, vertices, vertex_bytes, route)
     }
 }

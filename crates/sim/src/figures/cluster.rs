@@ -273,6 +273,7 @@ impl Setting {
             piece_edges: self.records(self.edge_bytes()) as usize,
             bins_open_max: (BINS_BYTES >> shrink) / CHUNK_BYTES,
             source_parts: 1,
+            stripe_bits: 63,
             combines: false,
         }
     }

@@ -62,6 +62,8 @@ pub(super) struct Binning {
     graph: u64,
     weighted: bool,
     pub(super) by_cells: bool,
+    /// Whether chunks of cells are cut by the stripes of their destinations.
+    pub(super) is_striped: bool,
     state_bytes: Option<usize>,
     /// Parts of a source partition with bins of their own.
     parts: u64,
@@ -70,6 +72,10 @@ pub(super) struct Binning {
     /// Places of bins whose numbers are no places.
     places: BTreeMap<u64, usize>,
     writer: EdgeWriter,
+    /// Edges of a chunk in the order of stripes, their destinations among those of a stripe.
+    ordered: Vec<Edge>,
+    /// Where the next edge of each stripe goes.
+    next: Vec<usize>,
     /// Chunks that were written.
     chunks: u32,
 }
@@ -91,17 +97,21 @@ impl Binning {
         let (parts, pass) = (cut.parts(by_cells), Pass::Only);
         let writer = EdgeWriter::new(form, weighted);
         let (bins, places, chunks) = (Vec::new(), BTreeMap::new(), 0);
+        let (ordered, next) = (Vec::new(), Vec::new());
         Self {
             cut,
             graph,
             weighted,
             by_cells,
+            is_striped: false,
             state_bytes,
             parts,
             pass,
             bins,
             places,
             writer,
+            ordered,
+            next,
             chunks,
         }
     }
@@ -278,6 +288,57 @@ impl Binning {
         bytes.chunks_exact(if self.weighted { 16 } else { 8 }).map(edge).collect()
     }
 
+    /// Puts edges in the order of the stripes of their destinations. Afterwards `next` has where
+    /// each of them ends.
+    fn order(&mut self, edges: &[Edge], vertices: usize) {
+        let Self { cut, ordered, next, .. } = self;
+        let (bits, last) = (cut.stripe_bits, vertices.saturating_sub(1) as u64);
+        let stripe = |edge: &Edge| (u64::from(edge.target) >> bits) as usize;
+        next.clear();
+        next.resize((last >> bits) as usize + 1, 0);
+        edges.iter().for_each(|edge| next[stripe(edge)] += 1);
+        let mut before = 0;
+        for next in next.iter_mut() {
+            before += *next;
+            *next = before - *next;
+        }
+        ordered.resize(edges.len(), Edge { source: 0, target: 0, weight: 0.0 });
+        for edge in edges {
+            let (stripe, next) = (stripe(edge), &mut next[stripe(edge)]);
+            let first = ((stripe as u64) << bits) as u32;
+            ordered[*next] = Edge { target: edge.target - first, ..*edge };
+            *next += 1;
+        }
+    }
+
+    /// The chunks of a cell's edges, one a stripe that has any.
+    fn striped(
+        &mut self,
+        cell: Cell,
+        edges: &[Edge],
+        mut counts: Option<&mut Counts>,
+    ) -> Result<Vec<u8>, EngineError> {
+        self.order(edges, self.cut.vertices(cell.partition));
+        let Self { cut, graph, writer, ordered, next, chunks, .. } = self;
+        let (partitions, from) = (&cut.partitions, cell.sources());
+        let (mut bytes, mut start) = (Vec::new(), 0);
+        for (stripe, &end) in (0..).zip(&*next) {
+            if start == end {
+                continue;
+            }
+            *chunks += 1;
+            let place = cut.striped_cell(*graph, cell, stripe);
+            let mut counted = counts.as_deref_mut().map(|counts| {
+                move |place: u32, edges| counts.add(partitions, (from, place.into()), edges)
+            });
+            let count = counted.as_mut().map(|count| count as &mut dyn FnMut(u32, u32));
+            let edges = &ordered[start..end];
+            bytes.extend_from_slice(writer.write_counting(&place, *chunks, edges, count)?);
+            start = end;
+        }
+        Ok(bytes)
+    }
+
     fn chunk(&mut self, bin: &Bin, counts: Option<&mut Counts>) -> Result<Filled, EngineError> {
         let Bin { cell, zone, ref edges, .. } = *bin;
         let Cell { partition, source } = cell;
@@ -285,6 +346,11 @@ impl Binning {
         if source.is_none() && self.by_cells {
             // Rough: all of it is split.
             let (sources, payload) = (u64::MAX, self.rough(zone, edges).into());
+            return Ok(Filled { partition, source, records, combined: 0, sources, payload });
+        }
+        if self.is_striped && source.is_some() {
+            let payload = self.striped(cell, edges, counts)?.into();
+            let sources = self.ranges(cell.sources(), edges);
             return Ok(Filled { partition, source, records, combined: 0, sources, payload });
         }
         self.chunks += 1;

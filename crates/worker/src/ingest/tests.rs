@@ -24,6 +24,7 @@ fn cut(ranges: &[Range<u64>], route: Route, bins_open_max: u64) -> Partitioning 
         piece_edges: 1000,
         bins_open_max,
         source_parts: 1,
+        stripe_bits: 63,
         combines: false,
     }
 }
