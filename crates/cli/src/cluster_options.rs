@@ -27,6 +27,9 @@ use crate::failure::Failure;
 /// buckets for each of the cluster.
 pub(crate) const SUB_RANGES_MAX: usize = 16;
 
+/// Chunks that a machine streams at a time, at most.
+const STREAMS_MAX: usize = 64;
+
 /// Most vertices of a graph whose updates wait on storage.
 const VERTICES_MAX: u64 = 1 << 31;
 
@@ -179,6 +182,7 @@ pub(crate) fn settings(
         copies: copies(args),
         encoding: resources.settings(0).encoding.unwrap_or(Encoding::Packed),
         combines: !resources.no_combine,
+        streams: machine_threads(args).clamp(1, STREAMS_MAX),
         codecs: cluster_codecs::stated(resources),
         is_copied: kept.and_then(Location::of).is_some(),
         checkpoint_interval: checkpoint_interval(args),
@@ -192,11 +196,16 @@ pub(crate) fn checkpoint_interval(args: &RunOptions) -> u32 {
     u32::try_from(every).unwrap_or(u32::MAX)
 }
 
-/// Settings of messages between machines, of which some are on this computer.
-pub(crate) fn sending(args: &RunOptions) -> send::Settings {
+/// Threads of a machine that computes: as stated, or its share of the cores of this computer.
+fn machine_threads(args: &RunOptions) -> usize {
     let here = if let Some(Cluster::Local(machines)) = args.cluster.cluster { machines } else { 1 };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = args.resources.threads.unwrap_or(cores / here);
+    args.resources.threads.unwrap_or(cores / here)
+}
+
+/// Settings of messages between machines, of which some are on this computer.
+pub(crate) fn sending(args: &RunOptions) -> send::Settings {
+    let threads = machine_threads(args);
     let transport = match args.cluster.transport {
         None | Some(TransportArg::Tcp) => Transport::Tcp,
         Some(TransportArg::Udp) => Transport::Udp,

@@ -1,7 +1,8 @@
 //! The plan of a machine: settings with which it keeps its budget, and what it takes.
 //!
 //! Invariant: all machines of a run come to one plan, since it follows from the options, the graph
-//! and the number of machines. Checked in `Hello::refusal`, by the digest of their configuration.
+//! and the number of machines, but for the chunks that each streams at a time, by cores and memory
+//! of its own. Checked in `Hello::refusal`, by the digest of their configuration.
 
 use std::fmt::Write;
 

@@ -17,15 +17,19 @@
 //! **Invariant:** `plain(stored(c)) = c` for all bytes `c`, whatever these begin with. Tested by
 //! `chunks_come_back_whatever_is_in_them`.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use welter_engine::EngineError;
 use welter_engine::plan::Sampled;
 use welter_protocol::ids::Phase;
+use welter_protocol::payload::Buffer;
 use welter_protocol::wire::BODY_BYTES_MAX;
 use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload, Work};
 use welter_store::ChunkError;
 use welter_store::frame::{Compression, Compressor, Decompressor, Frame, MAGIC};
-use welter_worker::{BufferedUpdates, ScratchSpace, Worker};
+use welter_worker::{BufferedUpdates, Resources, ScratchSpace, Streamer, Worker};
 
 use crate::codecs::{Codecs, Content, DiskRates};
 use crate::pool::Pool;
@@ -44,13 +48,28 @@ pub struct CompressedWorker {
     /// Codec of edges, and of updates; none that is not chosen yet.
     chosen: [Option<Compression>; 2],
     disk: Option<DiskRates>,
+    /// Codecs that no streamer has.
+    idle: Vec<ChunkCodec>,
+    /// Whether edges are split, of the open partition.
+    is_split: bool,
+}
+
+/// Compressors and a decompressor, which one thread has at a time.
+struct ChunkCodec {
+    /// As of the worker.
+    chosen: [Option<Compression>; 2],
+    disk: Option<DiskRates>,
     compressors: Vec<Compressor>,
     decompressor: Decompressor,
     /// Pages of chunks that came out of frames.
     pool: Pool,
     room_bytes: usize,
-    /// Whether edges are split, of the open partition.
-    is_split: bool,
+}
+
+/// A streamer of the worker, with codecs of its own.
+struct CompressedStreamer {
+    streamer: Box<dyn Streamer>,
+    codec: ChunkCodec,
 }
 
 impl CompressedWorker {
@@ -62,15 +81,47 @@ impl CompressedWorker {
             Codecs::Measured if disk.is_none() => Some(Compression::None),
             Codecs::Measured => None,
         };
+        Self { worker, chosen: [chosen; 2], disk, idle: Vec::new(), is_split: false }
+    }
+
+    /// Codecs for one thread, which it gives back.
+    fn codec(&mut self) -> ChunkCodec {
+        let disk = self.disk;
+        let mut codec = self.idle.pop().unwrap_or_else(|| ChunkCodec::new(disk));
+        codec.chosen = self.chosen;
+        codec
+    }
+
+    /// Takes codecs back, and what was chosen for them.
+    fn idle(&mut self, codec: ChunkCodec) {
+        for (own, chosen) in self.chosen.iter_mut().zip(codec.chosen) {
+            *own = own.or(chosen);
+        }
+        self.idle.push(codec);
+    }
+
+    /// Lets the worker do something, by these codecs.
+    fn done(&mut self, work: &Work, codec: &mut ChunkCodec) -> Result<Outcome, EngineError> {
+        let mut opened = None;
+        if let Work::Stream { block, payload } = work {
+            let plain = codec.plain(payload)?.map(Buffer::seal);
+            opened = plain.map(|payload| Work::Stream { block: *block, payload });
+        }
+        let outcome = self.worker.work(opened.as_ref().unwrap_or(work))?;
+        let waiting = if self.is_split { Content::Edges } else { Content::Updates };
+        Ok(codec.compressed(outcome, waiting))
+    }
+}
+
+impl ChunkCodec {
+    fn new(disk: Option<DiskRates>) -> Self {
         Self {
-            worker,
-            chosen: [chosen; 2],
+            chosen: [None; 2],
             disk,
             compressors: Vec::new(),
             decompressor: Decompressor::new(),
             pool: Pool::new(0),
             room_bytes: 0,
-            is_split: false,
         }
     }
 
@@ -121,17 +172,17 @@ impl CompressedWorker {
         }
     }
 
-    /// The chunk that was stored so.
+    /// The chunk that was stored so; none where it was stored as it is.
     ///
     /// # Errors
     /// When no machine of this job has stored it.
-    fn plain(&mut self, stored: &Payload) -> Result<Payload, EngineError> {
+    fn plain(&mut self, stored: &[u8]) -> Result<Option<Buffer>, EngineError> {
         if !Frame::is_at(stored) {
-            return Ok(stored.clone());
+            return Ok(None);
         }
         let behind = &stored[MAGIC.len()..];
         if Frame::is_at(behind) {
-            return Ok(Payload::from(behind));
+            return Ok(Some(Buffer::from(behind)));
         }
         let failed = |error: ChunkError| EngineError::Payload(format!("a frame: {error}"));
         let frame = Frame::open(stored).map_err(failed)?;
@@ -145,12 +196,11 @@ impl CompressedWorker {
         self.pool.keep_up_to(self.room_bytes);
         let mut buffer = self.pool.buffer(bytes);
         self.decompressor.open(&frame, &mut buffer).map_err(failed)?;
-        Ok(buffer.seal())
+        Ok(Some(buffer))
     }
 
-    /// An outcome with its chunks as they are stored.
-    fn compressed(&mut self, mut outcome: Outcome) -> Outcome {
-        let waiting = if self.is_split { Content::Edges } else { Content::Updates };
+    /// An outcome with its chunks as they are stored. `waiting`: what buffers have.
+    fn compressed(&mut self, mut outcome: Outcome, waiting: Content) -> Outcome {
         match &mut outcome {
             Outcome::Ingested { filled, .. } => self.store(filled, Content::Edges),
             Outcome::Streamed { rewritten, filled, .. } => {
@@ -177,22 +227,45 @@ impl CompressedWorker {
     }
 }
 
+impl Streamer for CompressedStreamer {
+    fn stream(&mut self, chunk: &[u8]) -> Result<Outcome, EngineError> {
+        let plain = self.codec.plain(chunk)?;
+        let outcome = self.streamer.stream(plain.as_deref().unwrap_or(chunk))?;
+        Ok(self.codec.compressed(outcome, Content::Updates))
+    }
+}
+
 impl Worker for CompressedWorker {
     fn work(&mut self, work: &Work) -> Result<Outcome, EngineError> {
         if let Work::Open { step, .. } = work {
             self.is_split = step.phase == Phase::Split;
         }
-        let outcome = if let Work::Stream { block, payload } = work {
-            let payload = self.plain(payload)?;
-            self.worker.work(&Work::Stream { block: *block, payload })?
-        } else {
-            self.worker.work(work)?
-        };
-        Ok(self.compressed(outcome))
+        let mut codec = self.codec();
+        let outcome = self.done(work, &mut codec);
+        self.idle(codec);
+        outcome
     }
 
     fn keep_at_most(&mut self, updates_max: u64, scratch: Box<dyn ScratchSpace>) {
         self.worker.keep_at_most(updates_max, scratch);
+    }
+
+    fn lend(&mut self, resources: Arc<dyn Resources>) {
+        self.worker.lend(resources);
+    }
+
+    fn borrow_streamer(&mut self) -> Option<Box<dyn Streamer>> {
+        let streamer = self.worker.borrow_streamer()?;
+        Some(Box::new(CompressedStreamer { streamer, codec: self.codec() }))
+    }
+
+    fn take_back(&mut self, streamer: Box<dyn Streamer>) {
+        let streamer: Box<dyn Any> = streamer;
+        if let Ok(streamer) = streamer.downcast::<CompressedStreamer>() {
+            let CompressedStreamer { streamer, codec } = *streamer;
+            self.worker.take_back(streamer);
+            self.idle(codec);
+        }
     }
 
     fn looked_at(&self) -> u64 {

@@ -6,7 +6,8 @@
 //!
 //! **Invariant:** the loop waits for nothing but the next event or tick: messages wait in queues
 //! that drop what has no room, and requests to the disk and the program in those that the protocol
-//! bounds (one piece of work, the window of stores). So a caller that hands it an event may wait.
+//! bounds (one piece of work, or as many chunks as are streamed at a time, and the window of
+//! stores). So a caller that hands it an event may wait.
 //! Tested by `a_hostile_peer_changes_nothing_and_is_counted`.
 
 use std::collections::VecDeque;

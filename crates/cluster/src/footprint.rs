@@ -10,6 +10,8 @@
 //!             go, and what helpers hand over
 //! bins        edges, and updates on route spill, that wait for their chunk to be full
 //! under way   chunks that are pulled or served, two windows of stores, and pages of those before
+//! threads     for each chunk that is streamed beside the first one: the chunk, buffers in which
+//!             its updates wait, codecs, and stacks
 //! updates     of programs whose updates are not merged: as many as are kept, at worst all, and as
 //!             many that helpers hand over; more wait on the disk
 //! copies      blocks of checkpoints on their way to a bucket
@@ -19,7 +21,9 @@
 //!
 //! Where a budget is smaller than what a cluster would like, sets, chunks and windows are halved
 //! until the machine fits ([`Settings::within`]), and updates are kept that have room then: all
-//! machines come to the same, since all of it follows from numbers that they share.
+//! machines come to the same, since all of it follows from numbers that they share. What is left is
+//! for chunks that a machine streams at a time, up to as many as it has threads for: a number of
+//! its own.
 //!
 //! Machines of route `send` have figures of their own ([`crate::send`]).
 //!
@@ -138,19 +142,36 @@ pub fn writing_bytes(vertices: u64, widths: &Widths, ids_bytes: u64) -> u64 {
 
 impl Settings {
     /// Settings like these for a program of these widths: with a bound of the updates that are kept
-    /// where nothing merges them.
+    /// where nothing merges them, and one chunk at a time where it streams no more.
     #[must_use]
     pub fn keeping(self, widths: &Widths) -> Self {
         let kept_updates_max = if widths.combines { u64::MAX } else { KEPT_UPDATES[0] };
-        Self { kept_updates_max, ..self }
+        let is_apart = widths.combines || self.route == Route::Spill;
+        let streams =
+            if is_apart && self.edges == Edges::Fixed && !self.carries { self.streams } else { 1 };
+        Self { kept_updates_max, streams, ..self }
     }
 
-    /// Settings like these, or with smaller sets, chunks and windows, with which a machine keeps a
-    /// budget.
+    /// Settings like these, or with smaller sets, chunks and windows, and fewer streams, with which
+    /// a machine keeps a budget.
     ///
     /// # Errors
     /// With the least budget that would do.
     pub fn within(self, budget: u64, demand: &Demand) -> Result<Self, u64> {
+        let bytes = |it: &Self| it.footprint(demand).map_or(u64::MAX, |found| found.memory_bytes());
+        let mut settings = Self { streams: 1, ..self }.shared_within(budget, demand)?;
+        while settings.streams < self.streams {
+            let more = Self { streams: settings.streams + 1, ..settings };
+            if bytes(&more) > budget {
+                break;
+            }
+            settings = more;
+        }
+        Ok(settings)
+    }
+
+    /// As [`Self::within`], but for streams: what all machines must have alike.
+    fn shared_within(self, budget: u64, demand: &Demand) -> Result<Self, u64> {
         let mut least = u64::MAX;
         for halvings in 0..=HALVINGS {
             let mut settings = self.halved(halvings);
@@ -268,6 +289,7 @@ impl Cut {
             ("sets", self.sets(widths)),
             ("bins", self.edge_bins(demand) + self.update_bins(widths)),
             ("under way", chunks + 2 * window + 2 * pool_bytes(window) as u64),
+            ("threads", self.streamed_beside(widths)),
             ("updates", self.kept(demand)),
             ("codecs", self.of.codecs.memory_bytes(self.chunk(widths))),
             ("copies", self.copied(widths)),
@@ -315,9 +337,30 @@ impl Cut {
         if is_kept { 0 } else { edges * (4 + widths.record) }
     }
 
+    /// Bytes of chunks that are streamed beside the first one, and of the threads that do.
+    fn streamed_beside(&self, widths: &Widths) -> u64 {
+        let beside = self.of.streams.max(1) as u64 - 1;
+        let updates = if self.has_update_bins() {
+            self.count * self.binned() * (widths.record + TARGET_BYTES) + self.combining(widths)
+        } else {
+            0
+        };
+        let chunk = self.chunk(widths);
+        // Chunks that it fills may be beyond the window of stores.
+        beside * (2 * THREAD_BYTES + 2 * chunk + updates + self.of.codecs.memory_bytes(chunk))
+    }
+
+    /// Bytes of the lists by which one thread combines updates: places of a partition, and records
+    /// of a chunk in the order of stripes.
+    fn combining(&self, widths: &Widths) -> u64 {
+        let combines = widths.combines && self.of.combines;
+        let places = if combines { self.width * TARGET_BYTES } else { 0 };
+        places + self.binned() * (widths.record + TARGET_BYTES)
+    }
+
     fn edge_bins(&self, demand: &Demand) -> u64 {
-        // Lists grow by doubling, up to a chunk.
-        let most = self.bins() * u64::from(self.of.chunk_records);
+        // Lists grow by doubling, up to a chunk, and that of the chunk at hand is put in order.
+        let most = (self.bins() + 1) * u64::from(self.of.chunk_records);
         most.min(2 * self.own_edges(demand)) * BINNED_BYTES.max(8 + demand.widths.edge)
     }
 
@@ -325,10 +368,8 @@ impl Cut {
         if !self.has_update_bins() {
             return 0;
         }
-        let combines = widths.combines && self.of.combines;
-        let places = if combines { self.width * TARGET_BYTES } else { 0 };
         // Bins that are flushed are there twice.
-        self.count * self.binned() * 2 * (widths.record + TARGET_BYTES) + places
+        self.count * self.binned() * 2 * (widths.record + TARGET_BYTES) + self.combining(widths)
     }
 
     fn disk(&self, demand: &Demand) -> Vec<(&'static str, u64)> {

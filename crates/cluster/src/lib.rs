@@ -8,7 +8,8 @@
 //!     driver     the loop: events in, effects out; one thread
 //!     disk       blocks and manifests in a folder; a few threads
 //!     links      frames to and from peers over TCP; two threads a peer, and a listener
-//!     program    the worker, behind codecs where chunks are compressed; one thread, a scratch file
+//!     program    the worker, behind codecs where chunks are compressed; a thread for each chunk
+//!                that is streamed at a time, a scratch file
 //! ```
 //!
 //! The meaning of an effect and of an event is written at [`welter_protocol::Effect`] and
@@ -56,6 +57,7 @@ mod pool;
 mod processes;
 mod program;
 mod report;
+mod resources;
 mod running;
 mod scratch_file;
 pub mod send;

@@ -37,6 +37,7 @@ use crate::links::{Bounds, Identity, Links, listen};
 use crate::pool::pool_bytes;
 use crate::program::{Program, panic_message};
 use crate::report::{Report, Reported, Reports, RequestCounter};
+use crate::resources::HostResources;
 use crate::scratch_file::ScratchFile;
 use crate::send::Sending;
 use crate::task::Task;
@@ -83,9 +84,11 @@ impl Default for Reach {
 }
 
 impl Run {
-    /// Number that two runs share only if all of it is the same.
+    /// Number that two runs share only if all of it is the same, but for the chunks that a machine
+    /// streams at a time, which are its own matter.
     pub fn digest(&self) -> u64 {
         let Self { config, words, .. } = self;
+        let config = Config { streams: 0, ..Config::clone(config) };
         checksum(format!("{} {config:?} {words}", wire::VERSION).as_bytes())
     }
 }
@@ -264,7 +267,9 @@ impl Driven {
         let links = Arc::new(links.map_err(ClusterError::Start)?);
         let disk = Disk::new(folder.clone(), sender.clone()).map_err(ClusterError::Start)?;
         worker.keep_at_most(config.kept_updates_max, Box::new(ScratchFile::new(folder.clone())));
-        let program = Program::new(worker, sender.clone()).map_err(ClusterError::Start)?;
+        let threads = config.streams.max(1);
+        worker.lend(Arc::new(HostResources::new(threads, folder.pool().clone())));
+        let program = Program::new(worker, threads, &sender).map_err(ClusterError::Start)?;
         let unlocated: BTreeSet<Rank> = (0..machines).filter(|&peer| peer != rank).collect();
         let has_begun = Arc::new(AtomicBool::new(unlocated.is_empty()));
         let is_stopped = Arc::new(AtomicBool::new(false));

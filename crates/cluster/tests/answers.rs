@@ -3,8 +3,11 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use tempfile::TempDir;
-use welter_cluster::{ClusterError, Codecs, CompressedWorker, MakeTask, Task, Threads};
+use welter_cluster::{ClusterError, Codecs, CompressedWorker, MakeTask, Run, Task, Threads};
+use welter_protocol::Config;
 use welter_protocol::config::Route;
 use welter_protocol::failure::Exit;
 use welter_store::frame::Compression;
@@ -42,6 +45,24 @@ fn everywhere(name: &str, exchanges: &[Exchange]) {
 #[test]
 fn pagerank() {
     everywhere("pagerank", &EXCHANGES);
+}
+
+#[test]
+fn any_number_of_threads() {
+    for name in ["pagerank", "bfs", "labels", "communities"] {
+        for route in [Route::Fold, Route::Spill] {
+            for (seed, streams) in (5..).zip([1, 2, 4, 7]) {
+                let directory = TempDir::new().expect("there is a place for it");
+                let job = job(name, &graph(seed, 300, 4000), 2, route);
+                let config = Config { streams, ..Config::clone(&job.run.config) };
+                let run = Run { config: Arc::new(config), ..job.run.clone() };
+                assert_eq!(run.digest(), job.run.digest(), "it is a machine's own matter");
+                let mut host = Threads::new(run, directory.path(), job.workers());
+                let finished = job.check(&mut host);
+                assert_eq!(finished.restarts, 0, "{name} {route:?}, {streams} threads");
+            }
+        }
+    }
 }
 
 #[test]

@@ -35,8 +35,23 @@ impl Worker for Echo {
         })
     }
 
+    fn borrow_streamer(&mut self) -> Option<Box<dyn Streamer>> {
+        Some(Box::new(EchoPart(self.makes.clone(), self.given.clone())))
+    }
+
     fn looked_at(&self) -> u64 {
         7
+    }
+}
+
+/// Does so on another thread.
+struct EchoPart(Vec<u8>, Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl Streamer for EchoPart {
+    fn stream(&mut self, chunk: &[u8]) -> Result<Outcome, EngineError> {
+        self.1.lock().unwrap().push(chunk.to_vec());
+        let (rewritten, filled) = (Rewritten::Not, vec![filled(&self.0)]);
+        Ok(Outcome::Streamed { made: 1, gathered: 0, rewritten, filled })
     }
 }
 
@@ -121,6 +136,30 @@ fn chunks_come_back_whatever_is_in_them() {
         let stored = harness(&plain(300_000), Codecs::Stated(compression), None).ingested();
         assert_eq!(stored.len() < 300_000, compression != Compression::None);
     }
+}
+
+#[test]
+fn streamers_have_codecs_of_their_own() {
+    let chunk = plain(100_000);
+    let slow = Some(DiskRates { read: 1e6, write: 1e6 });
+    let mut harness = harness(&chunk, Codecs::Measured, slow);
+    let stored = harness.ingested();
+    assert!(stored.len() < chunk.len());
+    let mut parts = [0; 3].map(|_| harness.worker.borrow_streamer().unwrap());
+    for part in &mut parts {
+        let Outcome::Streamed { filled, .. } = part.stream(&stored).unwrap() else {
+            panic!("streamed")
+        };
+        assert!(filled[0].payload.len() < chunk.len(), "updates are compressed");
+    }
+    let damaged = &stored[..stored.len() - 1];
+    assert!(parts[0].stream(damaged).is_err(), "a part of a frame");
+    parts.into_iter().for_each(|part| harness.worker.take_back(part));
+    assert_eq!(harness.worker.idle.len(), 3, "they came back");
+    assert!(harness.worker.chosen.iter().all(Option::is_some), "what one chose is known");
+    let given = harness.given.lock().unwrap();
+    assert_eq!(given.len(), 3);
+    assert!(given.iter().all(|it| *it == chunk));
 }
 
 #[test]

@@ -120,6 +120,11 @@ impl Folder {
         self.pool.keep_up_to(bytes);
     }
 
+    /// The pool of such pages.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
     /// A number that no process of this rank has had on this directory, above `least`.
     ///
     /// # Errors

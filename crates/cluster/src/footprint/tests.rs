@@ -136,3 +136,38 @@ fn updates_are_kept_that_a_budget_has_room_for() {
         assert!(kept == KEPT_UPDATES[0] || takes > times * least, "no more have room");
     }
 }
+
+#[test]
+fn chunks_are_streamed_that_a_budget_has_room_for() {
+    for route in [Route::Fold, Route::Spill] {
+        let (one, demand) = (settings(2, route), demand(1 << 28));
+        let all = Settings { streams: 8, ..one };
+        let bytes = |it: &Settings| it.footprint(&demand).unwrap().memory_bytes();
+        let least = one.within(0, &demand).unwrap_err();
+        assert_eq!(all.within(0, &demand).unwrap_err(), least, "one stream is enough");
+        let wanted = bytes(&one);
+        for budget in [least, 2 * least, wanted, 4 * wanted] {
+            let found = all.within(budget, &demand).unwrap();
+            let alone = one.within(budget, &demand).unwrap();
+            let cut = |it: &Settings| [it.set_bytes_max, it.chunk_records.into()];
+            assert_eq!(cut(&found), cut(&alone), "what machines share");
+            assert!(bytes(&found) <= budget);
+            let more = Settings { streams: found.streams + 1, ..found };
+            assert!(found.streams == 8 || bytes(&more) > budget, "{} streams", found.streams);
+        }
+        assert_eq!(all.within(4 * wanted, &demand).unwrap().streams, 8);
+    }
+}
+
+#[test]
+fn one_chunk_is_streamed_at_a_time_where_a_worker_lends_nothing() {
+    let streams = |change: fn(Settings) -> Settings, combines| {
+        let all = Settings { streams: 8, ..settings(2, Route::Fold) };
+        change(all).keeping(&Widths { combines, ..RANKS }).streams
+    };
+    assert_eq!(streams(|all| all, true), 8);
+    assert_eq!(streams(|all| Settings { route: Route::Spill, ..all }, false), 8, "scatters");
+    assert_eq!(streams(|all| all, false), 1, "updates are kept");
+    assert_eq!(streams(|all| Settings { edges: Edges::Rewritten, ..all }, true), 1);
+    assert_eq!(streams(|all| Settings { carries: true, ..all }, true), 1);
+}
