@@ -23,6 +23,8 @@ use welter_protocol::ids::Kind;
 use welter_protocol::times::Times;
 use welter_protocol::{Effect, Event};
 
+use crate::moved::Moved;
+
 /// Activity of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
@@ -102,6 +104,12 @@ impl Activity {
             self.reads += 1;
             self.read_bytes += payload.len() as u64;
         }
+    }
+
+    /// Bytes that it moved.
+    pub(crate) fn moved(&self) -> Moved {
+        let Self { read_bytes: read, written_bytes: written, sent_bytes: sent, .. } = *self;
+        Moved { read, written, sent }
     }
 
     /// The activity with what the protocol has counted.

@@ -26,6 +26,7 @@ use crate::activity::Activity;
 use crate::ask::{Answer, Ask};
 use crate::error::ClusterError;
 use crate::meeting::{verdict_line, verdict_of};
+use crate::moved;
 use crate::report::Report;
 
 /// Bytes of the line of a word, at most.
@@ -88,6 +89,7 @@ pub(crate) fn write(to: &mut impl Write, word: &Word) -> io::Result<()> {
             put(format!("decided {iterations}"), control)
         }
         Word::Report(Report::Did(activity)) => put("did".to_owned(), activity.line().as_bytes()),
+        Word::Report(Report::Moved(all)) => put("moved".to_owned(), moved::text(all).as_bytes()),
         Word::Report(Report::Finished(manifest)) => put("finished".to_owned(), &manifest.encode()),
         Word::Report(Report::Ended(None)) => put("died".to_owned(), &[]),
         Word::Report(Report::Ended(Some(Failure { why, rank, what }))) => {
@@ -138,6 +140,7 @@ fn word(fields: &[&str], bytes: Vec<u8>) -> Option<Word> {
         ["suspected", rank] => Word::Report(Report::Suspected(number(rank)?)),
         ["decided", iterations] => Word::Report(Report::Decided(number(iterations)?, bytes.into())),
         ["did"] => Word::Report(Report::Did(Box::new(Activity::of_line(&text(bytes)?)?))),
+        ["moved"] => Word::Report(Report::Moved(moved::of_text(&text(bytes)?)?)),
         ["finished"] => Word::Report(Report::Finished(Arc::new(Manifest::decode(&bytes)?))),
         ["died"] => Word::Report(Report::Ended(None)),
         ["ended", why, rank] => {
@@ -228,6 +231,7 @@ mod tests {
     use welter_protocol::ids::Bytes;
 
     use super::*;
+    use crate::moved::Moved;
 
     #[test]
     fn words_come_back_and_others_are_errors() {
@@ -237,6 +241,7 @@ mod tests {
             Word::Report(Report::Suspected(3)),
             Word::Report(Report::Decided(7, Bytes::from(&b"\n8 bytes"[..]))),
             Word::Report(Report::Did(Box::default())),
+            Word::Report(Report::Moved(vec![(3, Moved { read: 5, written: 0, sent: 7 })])),
             Word::Report(Report::Ended(None)),
             Word::Part { partition: 3, chunk: 9, payload: Payload::from(b"two\nlines 7\n") },
             Word::Part { partition: 3, chunk: 9, payload: Payload::default() },
@@ -266,6 +271,7 @@ mod tests {
             "suspected x 0\n",
             "finished 3\nabc",
             "did 3\n1 2",
+            "moved 3\n1 2",
             "finished 99999999999999\nabc",
             "part 1 2 0 3\nabc",
             "ended Odd 1 0\n",

@@ -19,12 +19,14 @@ use std::time::Duration;
 
 use welter_protocol::config::Timing;
 use welter_protocol::failure::Failure;
+use welter_protocol::ids::{Phase, Step};
 use welter_protocol::{Effect, Event, Machine, Outcome, Time, Work};
 
 use crate::activity::Activity;
 use crate::clock::Clock;
 use crate::disk::Disk;
 use crate::links::Links;
+use crate::moved::MovedAccount;
 use crate::program::Program;
 use crate::report::{Report, Reports};
 
@@ -54,6 +56,16 @@ pub(crate) struct Driver {
     pub(crate) deciding: (u64, u32),
     /// Account of the disk and the links until now.
     pub(crate) activity: Activity,
+    /// Its bytes by iterations.
+    pub(crate) moved: MovedAccount,
+}
+
+/// Number of the iteration that a step is of: 0 of the beginning.
+fn iteration_of(Step { iteration, phase }: Step) -> u32 {
+    match (phase, iteration) {
+        (Phase::Ingest, _) | (Phase::Split, 0) => 0,
+        _ => iteration.saturating_add(1),
+    }
 }
 
 /// Nanoseconds between two ticks of machines of this timing.
@@ -93,6 +105,7 @@ impl Driver {
             };
             self.look_at(&event);
             self.machine.step(self.clock.now(), event, &mut effects);
+            self.turn();
             for effect in effects.drain(..) {
                 if let Some(failure) = self.effect(effect, &mut soon) {
                     self.end(failure);
@@ -116,11 +129,21 @@ impl Driver {
         }
     }
 
+    /// Counts what was moved until now to the iteration that the machine has left, if it has left
+    /// one.
+    fn turn(&mut self) {
+        let Some(step) = self.machine.at_work() else { return };
+        if self.moved.turn(iteration_of(step), self.activity.moved()) {
+            self.report_activity();
+        }
+    }
+
     /// Reports to the host what the machine has done so far.
-    fn report_activity(&self) {
+    fn report_activity(&mut self) {
         let (times, counters) = (self.machine.times(self.clock.now()), self.machine.counters());
         let strangers = self.links.counts().strangers();
         let activity = Activity { strangers, ..self.activity.with(times, counters) };
+        self.reports.say_moves(self.moved.take(activity.moved()));
         self.reports.say_activity(activity);
     }
 

@@ -33,6 +33,7 @@
 use welter_protocol::config::{Edges, Route};
 use welter_worker::kept_bytes;
 
+use crate::codecs::DiskRates;
 use crate::disk::SHARDS;
 use crate::pool::pool_bytes;
 use crate::settings::Settings;
@@ -94,6 +95,9 @@ pub struct Footprint {
     pub disk: Vec<(&'static str, u64)>,
     /// Bytes that it sends to others in an iteration that streams all edges.
     pub sent_bytes: u64,
+    /// Bytes among these of chunks that lie with others, which stay where chunks lie with the
+    /// machine of their partition.
+    pub placed_bytes: u64,
     /// Bytes that its disk gives in such an iteration.
     pub read_bytes: u64,
     /// Bytes that its disk takes in such an iteration.
@@ -127,9 +131,14 @@ impl Footprint {
         self.read_bytes + self.written_bytes
     }
 
+    /// Seconds of the disk in such an iteration.
+    pub fn disk_seconds(&self, rates: &DiskRates) -> f64 {
+        self.read_bytes as f64 / rates.read + self.written_bytes as f64 / rates.write
+    }
+
     /// Seconds of such an iteration, as long as the slower of disk and network takes.
     pub fn iteration_seconds(&self, rates: &Rates) -> f64 {
-        let disk = self.read_bytes as f64 / rates.read + self.written_bytes as f64 / rates.write;
+        let disk = self.disk_seconds(&DiskRates { read: rates.read, write: rates.write });
         disk.max(self.sent_bytes as f64 / rates.network)
     }
 }
@@ -219,6 +228,7 @@ impl Settings {
             memory: cut.memory(demand),
             disk: cut.disk(demand),
             sent_bytes: cut.sent(demand),
+            placed_bytes: cut.placed(demand),
             read_bytes,
             written_bytes,
         })
@@ -399,8 +409,7 @@ impl Cut {
 
     fn sent(&self, demand: &Demand) -> u64 {
         let Demand { widths, .. } = demand;
-        let (edges, machines) = (self.own_edges(demand), self.machines());
-        let set = self.own_set(widths);
+        let (edges, set) = (self.own_edges(demand), self.own_set(widths));
         let mut bytes = edges * widths.edge;
         // Sets come to where they are applied, and go back, to two machines where they are copied.
         let [of_edges, of_vertices] = self.times();
@@ -410,6 +419,19 @@ impl Cut {
         }
         // To where they wait, and from there.
         bytes += self.streamed_sets(widths) + 2 * self.waiting_updates(demand);
+        self.to_others(bytes)
+    }
+
+    /// Bytes of edges, and of updates on one of their two ways, that are sent because chunks lie
+    /// anywhere.
+    fn placed(&self, demand: &Demand) -> u64 {
+        let edges = self.own_edges(demand) * demand.widths.edge;
+        self.to_others(edges + self.waiting_updates(demand))
+    }
+
+    /// Share of bytes for all machines alike that is for others.
+    fn to_others(&self, bytes: u64) -> u64 {
+        let machines = self.machines();
         (u128::from(bytes) * u128::from(machines - 1) / u128::from(machines)) as u64
     }
 

@@ -32,6 +32,7 @@ use welter_protocol::{Payload, Rank};
 use crate::activity::Activity;
 use crate::error::ClusterError;
 use crate::live::Live;
+use crate::moved::MovedByIteration;
 use crate::report::{Report, Reported};
 pub use crate::starter::{Host, Started};
 use crate::taking::{ResultPlace, fetched, written};
@@ -63,6 +64,9 @@ pub struct Finished {
     /// each other, with the iterations that were done by then. What was done again counts to the
     /// iteration that it belongs to.
     pub iteration_times: Vec<(u32, f64)>,
+    /// Bytes that each machine moved, by rank and iteration, as far as was heard of those that were
+    /// replaced. What was done again counts once more to its iteration.
+    pub moved: Vec<MovedByIteration>,
 }
 
 impl Finished {
@@ -99,6 +103,8 @@ impl Seat {
 struct Seats<'h> {
     host: &'h mut dyn Host,
     all: Vec<Seat>,
+    /// Bytes of all processes of each rank.
+    moved: Vec<MovedByIteration>,
     suspicions: u32,
     /// Decisions of the program, by iterations, and by which process that was said.
     decided: BTreeMap<u32, (u32, Bytes)>,
@@ -136,6 +142,7 @@ pub fn watched(
     let mut seats = Seats {
         host,
         all: Vec::new(),
+        moved: vec![MovedByIteration::default(); machines],
         suspicions: 0,
         decided: BTreeMap::new(),
         began: Instant::now(),
@@ -244,6 +251,10 @@ impl Seats<'_> {
                 let of_all = seat.activity();
                 self.live.change(|picture| picture.activities[rank] = of_all);
             }
+            Report::Moved(all) => {
+                let moved = &mut self.moved[rank];
+                all.into_iter().for_each(|(iteration, bytes)| moved.add(iteration, bytes));
+            }
             Report::Finished(manifest) => seat.finished = Some(manifest),
             Report::Ended(Some(failure)) if !may_return(failure.why) => {
                 return Err(ClusterError::Failed(failure));
@@ -303,9 +314,16 @@ impl Seats<'_> {
         };
         let restarts = self.all.iter().map(|seat| seat.restarts).sum();
         let activities = self.all.iter().map(Seat::activity).collect();
-        let suspicions = self.suspicions;
-        let iteration_times = self.iteration_times();
-        Ok(Finished { manifest, decided, parts, activities, restarts, suspicions, iteration_times })
+        Ok(Finished {
+            manifest,
+            decided,
+            parts,
+            activities,
+            restarts,
+            suspicions: self.suspicions,
+            iteration_times: self.iteration_times(),
+            moved: self.moved.clone(),
+        })
     }
 }
 

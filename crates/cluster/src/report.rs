@@ -11,6 +11,7 @@ use welter_protocol::failure::Failure;
 use welter_protocol::ids::Bytes;
 
 use crate::activity::Activity;
+use crate::moved::Moves;
 
 /// Word of a machine to its host.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub enum Report {
     Decided(u32, Bytes),
     /// Activity of the machine until it finished, which it says next.
     Did(Box<Activity>),
+    /// Bytes that were moved since the last such word, by iterations.
+    Moved(Moves),
     /// The result is committed. The machine stays, so that others can finish, until it is stopped.
     Finished(Arc<Manifest>),
     /// The machine has ended, for this reason; none where it died.
@@ -83,6 +86,13 @@ impl Reports {
         let objects = self.objects.so_far();
         let resident_bytes_max = resident_bytes_max().unwrap_or(0);
         self.say(Report::Did(Box::new(Activity { objects, resident_bytes_max, ..activity })));
+    }
+
+    /// Says what was moved, if anything was.
+    pub(crate) fn say_moves(&self, moves: Moves) {
+        if !moves.is_empty() {
+            self.say(Report::Moved(moves));
+        }
     }
 
     pub(crate) fn say(&self, report: Report) {

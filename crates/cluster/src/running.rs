@@ -19,6 +19,7 @@ use std::time::Duration;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
 use welter_protocol::payload::checksum;
+use welter_protocol::placement::Placement;
 use welter_protocol::{Config, Event, Machine, Payload, Rank, wire};
 use welter_worker::Worker;
 
@@ -34,6 +35,7 @@ use crate::error::ClusterError;
 use crate::leaving::left;
 use crate::links::counts::Counts;
 use crate::links::{Bounds, Identity, Links, listen};
+use crate::moved::MovedAccount;
 use crate::pool::pool_bytes;
 use crate::program::{Program, panic_message};
 use crate::report::{Report, Reported, Reports, RequestCounter};
@@ -84,11 +86,12 @@ impl Default for Reach {
 }
 
 impl Run {
-    /// Number that two runs share only if all of it is the same, but for the chunks that a machine
-    /// streams at a time, which are its own matter.
+    /// Number that two runs share only if all of it is the same, but for the placement of chunks
+    /// (a machine places its own, by what it knows, and all look for chunks everywhere) and for the
+    /// chunks that a machine streams at a time, which are its own matter.
     pub fn digest(&self) -> u64 {
         let Self { config, words, .. } = self;
-        let config = Config { streams: 0, ..Config::clone(config) };
+        let config = Config { streams: 0, placement: Placement::Even, ..Config::clone(config) };
         checksum(format!("{} {config:?} {words}", wire::VERSION).as_bytes())
     }
 }
@@ -285,6 +288,7 @@ impl Driven {
             is_stopped: is_stopped.clone(),
             deciding: (0, 0),
             activity: Activity::default(),
+            moved: MovedAccount::default(),
         };
         let reports = driver.reports.clone();
         let thread = Builder::new().name(format!("machine-{rank}")).spawn(move || {

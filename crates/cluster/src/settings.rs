@@ -34,7 +34,6 @@ const TIMING: Timing = Timing {
 
 /// Numbers from which a cluster is set.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Settings {
     /// Number of machines.
     pub machines: usize,
@@ -70,8 +69,6 @@ pub struct Settings {
     pub stripe_vertices_least: u64,
     /// Readiness of machines to be helped.
     pub bias: Bias,
-    /// Whether each machine fills all disks alike, or draws one for each chunk, as Chaos does.
-    pub fills_evenly: bool,
     /// Blocks that lie on a second machine too.
     pub copies: Copies,
     /// Encoding in which edges are written.
@@ -110,7 +107,6 @@ impl Settings {
             streams: 1,
             stripe_vertices_least: 1 << 14,
             bias: Bias::PAPER,
-            fills_evenly: true,
             copies: Copies::NONE,
             encoding: Encoding::Packed,
             combines: true,
@@ -141,7 +137,7 @@ impl Settings {
         })
     }
 
-    /// The configuration of machines whose graph is cut so.
+    /// The configuration of machines whose graph is cut so, and that fill all disks alike.
     pub fn config(&self, cut: &Partitioning) -> Config {
         Config {
             partitions: cut.partitions.clone(),
@@ -149,7 +145,7 @@ impl Settings {
             chunk_vertices: self.chunk_vertices,
             route: self.route,
             bias: self.bias,
-            placement: if self.fills_evenly { Placement::Even } else { Placement::Random },
+            placement: Placement::Even,
             width: Width::Measured,
             depth: 4,
             vertex_sets: VertexSets::Disk,

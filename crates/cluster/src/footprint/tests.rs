@@ -90,6 +90,20 @@ fn an_iteration_takes_as_long_as_the_slower_of_disk_and_network() {
 }
 
 #[test]
+fn chunks_that_lie_with_their_owners_are_not_sent() {
+    let of = |machines, route| settings(machines, route).footprint(&demand(1 << 28)).unwrap();
+    for route in [Route::Fold, Route::Spill] {
+        assert_eq!(of(1, route).placed_bytes, 0, "one machine has no other");
+        let found = of(2, route);
+        // Sets travel still, and updates to where they wait.
+        let (edges, stay) = (RANKS.edge << 26, found.sent_bytes - found.placed_bytes);
+        assert!(found.placed_bytes >= edges && stay > 0, "{route:?}: {found:?}");
+        let has_updates = found.placed_bytes > edges;
+        assert_eq!(has_updates, route == Route::Spill, "{route:?}: {found:?}");
+    }
+}
+
+#[test]
 fn degrees_are_counted_of_programs_that_look_at_them() {
     let settings = settings(4, Route::Spill);
     let [with, without] = [true, false].map(|degrees| {

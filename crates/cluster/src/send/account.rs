@@ -2,10 +2,11 @@
 //!
 //! It is of all epochs of the process, since what is done again has been done.
 //!
-//! **Invariant:** a host hears of what a machine does twice a second at most, and of all of it in
-//! the end. Checked in `Account::add`. Tested by `a_host_hears_now_and_then_and_in_the_end`.
+//! **Invariant:** a host hears of what a machine does twice a second at most, or after a thousand
+//! iterations, and of all of it in the end. Checked in `Account::add`. Tested by
+//! `a_host_hears_now_and_then_and_in_the_end`.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use super::position::MachinePosition;
 use super::turns::Turn;
 use crate::activity::Activity;
 use crate::links::counts::Counts;
+use crate::moved::MovedAccount;
 use crate::report::Reports;
 
 /// Time between two words about what the machine has done, at least.
@@ -22,6 +24,8 @@ const TELLING: Duration = Duration::from_millis(500);
 /// Account of a machine.
 pub(super) struct Account {
     activity: Cell<Activity>,
+    /// Its bytes by iterations.
+    moved: RefCell<MovedAccount>,
     /// When the host last heard of it.
     told: Cell<Instant>,
     reports: Reports,
@@ -33,8 +37,9 @@ pub(super) struct Account {
 impl Account {
     /// The account of a machine that has done nothing yet, with counts of who came and is none.
     pub(super) fn new(reports: Reports, counts: Arc<Counts>) -> Self {
-        let (activity, told) = (Cell::default(), Cell::new(Instant::now()));
-        Self { activity, told, reports, counts, sending: Arc::default() }
+        let (activity, moved, told) =
+            (Cell::default(), RefCell::default(), Cell::new(Instant::now()));
+        Self { activity, moved, told, reports, counts, sending: Arc::default() }
     }
 
     /// Counts of who came and is no machine.
@@ -47,9 +52,17 @@ impl Account {
         &self.sending
     }
 
-    /// Adds an iteration of the threads of a machine at this place. The first one of an epoch has
-    /// written edges.
-    pub(super) fn add(&self, turns: &[Turn], place: MachinePosition, is_first: bool) {
+    /// Adds an iteration of this number, of the threads of a machine at this place. The first one of
+    /// an epoch has written edges.
+    pub(super) fn add(
+        &self,
+        turns: &[Turn],
+        place: MachinePosition,
+        (is_first, iteration): (bool, u32),
+    ) {
+        // All that was counted before is of those before.
+        let before = self.activity.get().moved();
+        let is_full = self.moved.borrow_mut().turn(iteration, before);
         let mut activity = self.activity.get();
         let threads = turns.len().max(1) as u64;
         for turn in turns {
@@ -70,7 +83,7 @@ impl Account {
             activity.accumulation += turn.folded.processor;
         }
         self.activity.set(activity);
-        if self.told.get().elapsed() >= TELLING {
+        if is_full || self.told.get().elapsed() >= TELLING {
             self.tell();
         }
     }
@@ -78,6 +91,8 @@ impl Account {
     /// Reports to the host what the machine has done so far.
     pub(super) fn tell(&self) {
         self.told.set(Instant::now());
+        let moves = self.moved.borrow_mut().take(self.activity.get().moved());
+        self.reports.say_moves(moves);
         let (strangers, sending) = (self.counts.strangers(), self.sending.load(Ordering::Relaxed));
         self.reports.say_activity(Activity { strangers, sending, ..self.activity.get() });
     }
@@ -89,6 +104,7 @@ mod tests {
 
     use super::*;
     use crate::links::counts::Counted;
+    use crate::moved::Moved;
     use crate::report::{Report, Reported, RequestCounter};
     use crate::send::messages::Sent;
 
@@ -102,20 +118,25 @@ mod tests {
         // Three messages to the other machine, and one of its own.
         let sent = Sent { updates: vec![5, 1], messages: vec![3, 1], bytes: vec![36, 12] };
         let turns = [Turn { sent, times: [70, 30], ..Turn::default() }];
-        account.add(&turns, place, true);
+        account.add(&turns, place, (true, 0));
         assert!(heard.try_recv().is_err(), "it has just begun");
         let before = account.told.get();
         account.told.set(before.checked_sub(TELLING).unwrap());
-        account.add(&turns, place, false);
-        account.add(&turns, place, false);
+        account.add(&turns, place, (false, 1));
+        account.add(&turns, place, (false, 2));
         account.counts().count(Counted::Stranger);
         account.sending().fetch_add(40, Ordering::Relaxed);
         account.tell();
-        let told = |it: Reported| match it.report {
-            Report::Did(activity) => *activity,
-            report => panic!("{report:?}"),
-        };
-        let told: Vec<Activity> = heard.try_iter().map(told).collect();
+        let (mut told, mut moved) = (Vec::new(), Vec::new());
+        for Reported { report, .. } in heard.try_iter() {
+            match report {
+                Report::Did(activity) => told.push(*activity),
+                Report::Moved(all) => moved.push(all),
+                report => panic!("{report:?}"),
+            }
+        }
+        let sent = |sent| Moved { sent, ..Moved::default() };
+        assert_eq!(moved, [vec![(0, sent(36)), (1, sent(36))], vec![(2, sent(36))]]);
         let told: [Activity; 2] = told.try_into().unwrap();
         let figures = told.iter().map(|it| (it.sent, it.sent_bytes, it.stood_for, it.times.own));
         assert_eq!(figures.collect::<Vec<_>>(), [(6, 72, 10, 140), (9, 108, 15, 210)]);

@@ -256,7 +256,7 @@ impl Epoch<'_> {
                     _ => None,
                 })?;
             turns.sort_by_key(|turn| turn.sub_range);
-            self.note(step == 0, agreed, &turns);
+            self.note((step == 0, iteration), agreed, &turns);
             let word = turns.iter().fold(Word::default(), |word, turn| {
                 let word = word.bytes(&turn.total).number(turn.active).numbers(&turn.sent.updates);
                 word.number(turn.folded.updates).number(turn.edges)
@@ -288,12 +288,12 @@ impl Epoch<'_> {
     }
 
     /// Counts what the threads of this machine did, in the first step of the epoch or a later one.
-    fn note(&self, is_first: bool, agreed: &Agreed, turns: &[Turn]) {
+    fn note(&self, (is_first, iteration): (bool, u64), agreed: &Agreed, turns: &[Turn]) {
         let took = turns.iter().map(|turn| turn.kept.1).max().unwrap_or_default();
         if !took.is_zero() {
             agreed.interval.borrow_mut().took(took);
         }
-        self.account.add(turns, agreed.place, is_first);
+        self.account.add(turns, agreed.place, (is_first, iteration as u32));
     }
 
     /// The decision after an iteration, as rank 0 makes it of what all have said. In the first step

@@ -157,6 +157,7 @@ impl Settings {
             memory,
             disk: vec![("edges", on_disk), ("checkpoints", 2 * kept)],
             sent_bytes: to_others as u64 * message,
+            placed_bytes: 0,
             read_bytes: on_disk,
             // Checkpoints take a twentieth of the time at most.
             written_bytes: (of_states / u128::from(demand.edge_bytes.max(1))) as u64,
