@@ -70,7 +70,7 @@ pub use self::device::{Device, Measured};
 pub(crate) use self::device::{better_sizes, sizes, smaller};
 pub use self::disk_usage::DiskUsage;
 pub use self::expected::{Expected, ExpectedCodec};
-pub use self::forecast::{Forecast, Round, Stage};
+pub use self::forecast::{EdgeWork, Forecast, Round, Stage};
 pub use self::index::Index;
 pub use self::input_scan::InputPasses;
 pub(crate) use self::input_scan::PART_BYTES;

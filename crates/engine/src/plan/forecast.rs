@@ -82,6 +82,59 @@ impl Stage {
     }
 }
 
+/// Work of a core on the edges of an iteration in which all vertices are active, by what it depends
+/// on.
+#[derive(Clone, Copy, Debug)]
+pub struct EdgeWork {
+    /// Encoding of the edges.
+    pub encoding: Encoding,
+    /// Bytes of an accumulator.
+    pub accum: u64,
+    /// Whether weights are looked at.
+    pub weighted: bool,
+    /// Bytes of the state of an edge.
+    pub state: u64,
+    /// Whether updates of a vertex wait for each other.
+    pub groups: bool,
+    /// Number of times that an edge is decoded.
+    pub passes: u64,
+}
+
+impl EdgeWork {
+    /// Nanoseconds of an edge on the machine that the costs are of.
+    fn nanos(&self) -> f64 {
+        let fold = match self.encoding {
+            Encoding::Packed => FOLD_PACKED,
+            Encoding::Short => FOLD_SHORT,
+            Encoding::Compressed => FOLD_COMPRESSED,
+            Encoding::Pairs => FOLD_PAIRS,
+        };
+        let wide = (self.accum.max(4) - 4) as f64 * FOLD_BYTE;
+        let weight = if self.weighted { FOLD_WEIGHT } else { 0.0 };
+        let state = self.state as f64 * FOLD_STATE_BYTE;
+        let group = if self.groups { GROUP } else { 0.0 };
+        self.passes as f64 * fold + wide + weight + state + group
+    }
+
+    /// Seconds that this many cores are busy with so many edges and vertices, and bytes of signals
+    /// and updates that are handed on, as on one machine.
+    pub fn seconds(
+        &self,
+        [edges, vertices, bytes]: [u64; 3],
+        cores: usize,
+        throughput: &Throughput,
+    ) -> f64 {
+        let of = |items, nanos| of_cores(items, nanos, (cores, throughput));
+        of(edges, self.nanos()) + of(vertices, APPLY) + of(bytes, COPY)
+    }
+}
+
+/// Seconds of so many cores for `items` items of `nanos` nanoseconds each.
+fn of_cores(items: u64, nanos: f64, (cores, throughput): (usize, &Throughput)) -> f64 {
+    let slower = throughput.core_picos as f64 / REFERENCE_PICOS;
+    items as f64 * nanos * 1e-9 * slower / cores as f64
+}
+
 /// A round that a forecast is of, beside ingest: work that is done again and again, as far as that
 /// is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,18 +205,15 @@ impl Plan {
     }
 
     fn iteration_stage(&self, throughput: &Throughput) -> Stage {
-        let fold = match self.premises.edges.encoding {
-            Encoding::Packed => FOLD_PACKED,
-            Encoding::Short => FOLD_SHORT,
-            Encoding::Compressed => FOLD_COMPRESSED,
-            Encoding::Pairs => FOLD_PAIRS,
+        let work = EdgeWork {
+            encoding: self.premises.edges.encoding,
+            accum: self.premises.program.accum(),
+            weighted: self.premises.shape.weighted,
+            state: self.premises.program.edge(),
+            groups: self.premises.program.groups(),
+            passes: self.edge_passes(),
         };
-        let wide = (self.premises.program.accum().max(4) - 4) as f64 * FOLD_BYTE;
-        let weight = if self.premises.shape.weighted { FOLD_WEIGHT } else { 0.0 };
-        let state = self.premises.program.edge() as f64 * FOLD_STATE_BYTE;
-        let group = if self.premises.program.groups() { GROUP } else { 0.0 };
-        let fold = self.edge_passes() as f64 * fold + wide + weight + state + group;
-        let cores = self.of_cores(self.premises.shape.edges, fold, throughput)
+        let cores = self.of_cores(self.premises.shape.edges, work.nanos(), throughput)
             + self.of_cores(self.premises.vertices, APPLY, throughput);
         if self.storage().is_none() {
             return Stage::new(cores, 0.0, throughput);
@@ -194,8 +244,7 @@ impl Plan {
 
     /// Seconds of all cores for `items` items of `nanos` nanoseconds each.
     fn of_cores(&self, items: u64, nanos: f64, throughput: &Throughput) -> f64 {
-        let slower = throughput.core_picos as f64 / REFERENCE_PICOS;
-        items as f64 * nanos * 1e-9 * slower / self.premises.threads as f64
+        of_cores(items, nanos, (self.premises.threads, throughput))
     }
 
     /// Bytes of all chunks: of a kept graph as they lie there, else about as many as without a
@@ -253,6 +302,26 @@ mod tests {
         // Cores are done after four seconds, and storage has two thirds left.
         assert!((stage([0.5, 0.25]) - 6.0).abs() < 1e-9);
         assert!(Stage::default().seconds() < 1e-9);
+    }
+
+    #[test]
+    fn work_is_of_edges_vertices_and_bytes_and_shared_by_cores() {
+        let (encoding, passes) = (Encoding::Packed, 1);
+        let work =
+            EdgeWork { encoding, accum: 8, weighted: false, state: 0, groups: false, passes };
+        let core_picos = REFERENCE_PICOS as u64;
+        let throughput = Throughput { core_picos, ..Throughput::of_core() };
+        let seconds = work.seconds([1_000_000, 2_000_000, 4_000_000], 2, &throughput);
+        let expected = 1e-3 * (FOLD_PACKED + 4.0 * FOLD_BYTE + 2.0 * APPLY + 4.0 * COPY) / 2.0;
+        assert!((seconds - expected).abs() < 1e-9, "{seconds} {expected}");
+        for more in [
+            EdgeWork { weighted: true, ..work },
+            EdgeWork { state: 8, ..work },
+            EdgeWork { groups: true, ..work },
+            EdgeWork { encoding: Encoding::Compressed, ..work },
+        ] {
+            assert!(more.nanos() > work.nanos(), "{more:?}");
+        }
     }
 
     #[test]
