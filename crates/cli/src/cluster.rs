@@ -29,7 +29,7 @@ use crate::cluster_codecs::ChunkCodecs;
 use crate::cluster_copies::copies;
 use crate::cluster_options::{check_vertices, sending, settings, transport_name};
 use crate::cluster_parts::{Looked, Parted, PartsAt};
-use crate::cluster_plan::{MachinePlan, Premises};
+use crate::cluster_plan::Premises;
 use crate::cluster_report::Machines;
 use crate::cluster_routes::{RouteChoice, choose};
 use crate::contents;
@@ -40,7 +40,7 @@ use crate::number_format::counted;
 use crate::numbered::{Numbered, column};
 use crate::preview::Top;
 use crate::session::Session;
-use crate::shares::{GraphInput, InputReading};
+use crate::shares::{GraphInput, InputReading, known_disks};
 
 /// Number of the graph in its chunks: a cluster has one.
 const GRAPH: u64 = 1;
@@ -131,13 +131,12 @@ impl Job {
         let Numbered { edges: listed, ids, vertices, batches } = numbered;
         check_vertices(vertices)?;
         let count = listed.edges();
-        let has = if shares.is_some() { algorithm.beforehand() } else { Beforehand::Edges };
         let reading = algorithm.ways().of(reading, undirected);
         let (edges, weighted) = read_edges(algorithm, args, &listed, (reading, weighs, machines));
         let graph = ClusterGraph {
             ids: &ids,
             vertices,
-            has,
+            has: if shares.is_some() { algorithm.beforehand() } else { Beforehand::Edges },
             listed: &listed,
             edges: &edges,
             weighted,
@@ -152,6 +151,7 @@ impl Job {
             edges: [&*edges, &*listed],
             reading: program.reading(reading),
             sent_reading: program.sent_reading(reading),
+            disks: &known_disks((args, session), machines, shares.as_ref()),
         };
         let parts = PartsAt::of(&args.output)?.map(|it| it.sent_by(&args.resources));
         let (writes, held) = writing(place, parts.is_some(), &premises.settings);
@@ -222,7 +222,11 @@ impl Job {
     pub(crate) fn run(&self) -> Result<(Run, Partitioning), Failure> {
         let settings = &self.choice.settings;
         let cut = settings.cut().ok_or_else(|| Failure::bug("a vertex fits"))?;
-        let config = Arc::new(settings.config(&cut));
+        let mut config = settings.config(&cut);
+        if let Some(choice) = &self.choice.placement {
+            config.placement = choice.placement.clone();
+        }
+        let config = Arc::new(config);
         // All words but the name of the program and a machine's own place.
         let words: Vec<String> = argv::run_shown().into_iter().skip(1).collect();
         let shared = words.split(|word| word == SEAT).enumerate();
@@ -289,6 +293,7 @@ impl Job {
         let Self { count, named, program, choice, messages, mut notes, parsed_bytes, .. } = self;
         notes.extend(restarts(&finished));
         notes.extend(finding.note.clone());
+        notes.extend(choice.placement.as_ref().and_then(|placement| placement.note.clone()));
         let columns: Box<dyn Columns> = match &named {
             VertexColumn::TwoKinds(ids) if written.is_none() => {
                 Box::new(WithSides::new(columns, ids.sources()))
@@ -301,8 +306,10 @@ impl Job {
             edges: count,
             machines: Machines {
                 activities: finished.activities,
-                plan: choice.plan.as_ref().map(MachinePlan::figures),
+                plans: choice.figures(),
+                moved: finished.moved,
                 route: choice.route.name(),
+                placement: choice.placement.map(|it| (it.name(), it.reason)),
                 route_reason: choice.reason,
                 transport: messages.map(|job| transport_name(job.settings.transport)),
                 parsed_bytes,

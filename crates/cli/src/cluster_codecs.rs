@@ -28,6 +28,24 @@ pub(crate) fn stated(resources: &ResourceArgs) -> Codecs {
     }
 }
 
+/// Rates of the disk that the blocks of each of some machines lie on, as far as a probe kept them
+/// there: those of one computer have their share of its disk.
+pub(crate) fn disk_share(
+    args: &RunOptions,
+    machines: usize,
+    session: &Session,
+) -> Option<DiskRates> {
+    let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
+    let sharing = (if is_local { machines } else { 1 }) as f64;
+    let rates = |Device { read, write, .. }: Device| DiskRates {
+        read: read as f64 / sharing,
+        write: write as f64 / sharing,
+    };
+    // With checkpoints in a bucket blocks lie among temporary files.
+    let kept = args.checkpoint.checkpoint.as_deref();
+    session.device_of_blocks(kept.filter(|it| Location::of(it).is_none())).map(rates)
+}
+
 impl ChunkCodecs {
     /// Codecs of each of some machines, those of one computer having their share of its disk.
     pub(crate) fn of(args: &RunOptions, machines: usize, session: &Session) -> Self {
@@ -35,16 +53,7 @@ impl ChunkCodecs {
         if codecs != Codecs::Measured {
             return Self { codecs, disk: None };
         }
-        let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
-        let sharing = (if is_local { machines } else { 1 }) as f64;
-        let rates = |Device { read, write, .. }: Device| DiskRates {
-            read: read as f64 / sharing,
-            write: write as f64 / sharing,
-        };
-        // With checkpoints in a bucket blocks lie among temporary files.
-        let kept = args.checkpoint.checkpoint.as_deref();
-        let device = session.device_of_blocks(kept.filter(|it| Location::of(it).is_none()));
-        Self { codecs, disk: device.map(rates) }
+        Self { codecs, disk: disk_share(args, machines, session) }
     }
 
     /// A worker whose chunks are compressed so.

@@ -12,7 +12,7 @@ use crate::stdout::print;
 
 /// The run that is explained.
 fn explained(args: &ExplainOptions, cluster: &Cluster) -> RunOptions {
-    let ExplainOptions { price, input, graph, resources, mirror, .. } = args;
+    let ExplainOptions { price, input, graph, resources, mirror, placing, .. } = args;
     let cluster = Some(cluster.clone());
     RunOptions {
         input: input.clone(),
@@ -20,7 +20,12 @@ fn explained(args: &ExplainOptions, cluster: &Cluster) -> RunOptions {
         output: TableArgs { output: None, output_format: None, top: 0, report: None },
         checkpoint: CheckpointArgs::default(),
         resources: resources.clone(),
-        cluster: ClusterArgs { cluster, mirror: *mirror, ..ClusterArgs::default() },
+        cluster: ClusterArgs {
+            cluster,
+            mirror: *mirror,
+            placing: placing.clone(),
+            ..ClusterArgs::default()
+        },
         price: price.clone(),
     }
 }
@@ -46,14 +51,9 @@ pub(crate) fn explain(
     let place = ProcessRole { rank: None, writes: true, tells, told: None };
     let job = Job::of(algorithm, &run, (&source, machines), (place, &session), None)?;
     let entry = algorithm.entry();
-    let routes = job.choice.lines();
-    let plan = match &job.choice.plan {
-        Some(plan) => plan.lines(),
-        None => {
-            "memory    not foreseen: rows of triangles are as many as the graph has\n".to_owned()
-        }
-    };
+    let (routes, plan) = (job.choice.lines(), job.choice.plan_lines());
     let prices = run.price.read()?;
-    let price = prices.map_or("", |_| "price     not foreseen: no time of a cluster is\n");
+    let price =
+        prices.map_or("", |_| "price     not foreseen: the least time of a cluster is, at best\n");
     print(&format!("algorithm {}\n          {}\n{routes}{plan}{price}", entry.name, entry.kind))
 }

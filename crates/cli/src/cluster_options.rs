@@ -92,6 +92,8 @@ fn misplaced(args: &RunOptions, sends: bool) -> Option<&'static str> {
     let compresses = cluster_codecs::stated(resources) != Codecs::None;
     let packed = "--encoding: machines of --route send have packed edges in memory";
     let alone = "--mirror: machines of --route send keep values at barriers alone";
+    let owners = "--placement: machines of --route send have the edges of their vertices";
+    let is_placed = args.cluster.placing.placement.is_some();
     let options = [
         ("--edge-memory is of --route send", !sends && resources.edge_memory.is_some()),
         ("--combine is of --route send", !sends && args.cluster.combine.is_some()),
@@ -101,6 +103,7 @@ fn misplaced(args: &RunOptions, sends: bool) -> Option<&'static str> {
         ("--compression: machines of --route send store no chunks", sends && compresses),
         (packed, sends && resources.encoding.is_some()),
         (alone, sends && copies(args) != Copies::NONE),
+        (owners, sends && is_placed),
     ];
     options.into_iter().find(|(_, is_misplaced)| *is_misplaced).map(|(what, _)| what)
 }
@@ -307,6 +310,7 @@ pub(crate) fn not_of_send(args: &RunOptions) -> Option<&'static str> {
         ("--checkpoint", args.checkpoint.checkpoint.is_some()),
         ("--mirror", copies(args) != Copies::NONE),
         ("--steal-bias", args.cluster.steal_bias.is_some()),
+        ("--placement", args.cluster.placing.placement.is_some()),
         ("--encoding", args.resources.encoding.is_some()),
         ("--compression", cluster_codecs::stated(&args.resources) != Codecs::None),
     ];

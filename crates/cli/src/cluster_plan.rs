@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use welter_cluster::{Demand, Footprint, Settings, Widths, send, writing_bytes};
-use welter_engine::plan::human_bytes;
+use welter_engine::plan::{EdgeWork, human_bytes};
 use welter_model::edges::{EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_progress::FailureKind;
@@ -16,6 +16,8 @@ use welter_protocol::config::Route;
 use welter_store::header::Encoding;
 
 use crate::algorithms::on_cluster::ClusterProgram;
+use crate::cluster_forecast::{MachineForecast, MachineWork};
+use crate::cluster_placement::KnownDisks;
 use crate::failure::Failure;
 use crate::number_format::{counted, grouped};
 
@@ -44,6 +46,8 @@ pub(crate) struct Premises<'a> {
     /// Reading of these edges, and that by machines that send.
     pub(crate) reading: Reading,
     pub(crate) sent_reading: Reading,
+    /// Rates of the disks of machines.
+    pub(crate) disks: &'a KnownDisks,
 }
 
 /// Plan of each machine.
@@ -54,6 +58,8 @@ pub(crate) struct MachinePlan {
     /// Settings of messages, where machines send them.
     pub(crate) sending: Option<send::Settings>,
     footprint: Footprint,
+    /// Work of its cores, where that is foreseen.
+    work: Option<MachineWork>,
     /// Bytes of the process that writes the result, beside those of a machine.
     writing_bytes: u64,
     budget: Option<u64>,
@@ -71,6 +77,13 @@ pub(crate) struct PlanFigures {
     disk_bytes: u64,
     /// To other machines, in an iteration over all edges.
     iteration_bytes_sent: u64,
+    /// From its disk, likewise.
+    iteration_bytes_read: u64,
+    /// To its disk.
+    iteration_bytes_written: u64,
+    /// Of such an iteration at least, where any of it is foreseen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iteration_seconds: Option<f64>,
 }
 
 impl Premises<'_> {
@@ -103,6 +116,8 @@ impl Premises<'_> {
             settings,
             sending: None,
             footprint,
+            // One thread is at work on chunks.
+            work: self.work((self.reading, 1)),
             writing_bytes: 0,
             budget,
         }))
@@ -145,8 +160,18 @@ impl Premises<'_> {
             None => self.sending.clone(),
         };
         let footprint = sending.footprint(&demand(budget));
+        let work = self.work((reading, sending.sub_ranges));
         let (settings, sending) = (self.settings, Some(sending));
-        Ok(Some(MachinePlan { settings, sending, footprint, writing_bytes: 0, budget }))
+        Ok(Some(MachinePlan { settings, sending, footprint, work, writing_bytes: 0, budget }))
+    }
+
+    /// Work of the threads of a machine in an iteration over all edges, read so.
+    fn work(&self, (reading, threads): (Reading, usize)) -> Option<MachineWork> {
+        let Settings { encoding, machines, vertices, .. } = self.settings;
+        let of = EdgeWork { encoding, ..self.program.work? };
+        let share = |all: u64| all.div_ceil(machines as u64);
+        let (edges, vertices) = (share(self.streamed(reading)), share(vertices));
+        Some(MachineWork { of, edges, vertices, threads })
     }
 
     /// Edges as they stream, in all, read so.
@@ -178,13 +203,28 @@ impl MachinePlan {
         &self.footprint
     }
 
-    /// Figures for reports, which have the outcome beside them.
-    pub(crate) fn figures(&self) -> PlanFigures {
+    /// Work of each machine's cores, where that is foreseen.
+    pub(crate) fn work(&self) -> Option<&MachineWork> {
+        self.work.as_ref()
+    }
+
+    /// The plan of machines that keep the chunks of their partitions.
+    pub(crate) fn with_owners(mut self) -> Self {
+        let of_others = std::mem::take(&mut self.footprint.placed_bytes);
+        self.footprint.sent_bytes = self.footprint.sent_bytes.saturating_sub(of_others);
+        self
+    }
+
+    /// Figures of a machine with this forecast for reports, which have the outcome beside them.
+    pub(crate) fn figures(&self, forecast: &MachineForecast) -> PlanFigures {
         PlanFigures {
             budget_bytes: self.budget,
             memory_bytes: self.footprint.memory_bytes(),
             disk_bytes: self.footprint.disk_bytes(),
-            iteration_bytes_sent: self.footprint.sent_bytes,
+            iteration_bytes_sent: forecast.sent_bytes,
+            iteration_bytes_read: forecast.read_bytes,
+            iteration_bytes_written: forecast.written_bytes,
+            iteration_seconds: forecast.seconds(),
         }
     }
 

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use welter_cluster::Activity;
+use welter_cluster::{Activity, IterationsMoved, MovedByIteration};
 use welter_engine::plan::human_bytes;
 use welter_objects::Traffic;
 use welter_protocol::Time;
@@ -26,12 +26,16 @@ use crate::session::Session;
 pub(crate) struct Machines {
     /// Activity of each machine.
     pub(crate) activities: Vec<Activity>,
-    /// Figures that were foreseen of each, where it has a plan.
-    pub(crate) plan: Option<PlanFigures>,
+    /// Figures that were foreseen of each, by rank, where they have a plan.
+    pub(crate) plans: Vec<PlanFigures>,
+    /// Bytes that each moved, by iteration.
+    pub(crate) moved: Vec<MovedByIteration>,
     /// Place where updates waited.
     pub(crate) route: &'static str,
     /// Reason for it, in words.
     pub(crate) route_reason: String,
+    /// Place of chunks, and the reason for it, where machines stored some.
+    pub(crate) placement: Option<(&'static str, String)>,
     /// Bytes of the input that each has parsed, where each has parsed its share.
     pub(crate) parsed_bytes: Option<Vec<u64>>,
     /// Way of messages, where updates are messages.
@@ -82,6 +86,11 @@ struct Cluster<'a> {
     route: &'static str,
     /// Reason for it, in words.
     route_reason: &'a str,
+    /// Place of chunks, and the reason for it, where machines stored some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    placement: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    placement_reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     transport: Option<&'static str>,
     partitions: u64,
@@ -131,6 +140,9 @@ struct Machine {
     /// it is not said, since some was sent again.
     #[serde(skip_serializing_if = "Option::is_none")]
     iteration_bytes_sent: Option<u64>,
+    /// The beginning, and iterations.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    iteration_bytes: Vec<IterationBytes>,
     messages_sent: u64,
     /// Updates that these stood for, where updates are messages.
     #[serde(skip_serializing_if = "is_zero")]
@@ -148,6 +160,29 @@ struct Machine {
     /// Proposals of others to help it.
     help_accepted: u64,
     help_declined: u64,
+}
+
+/// Bytes of consecutive iterations, or of the beginning.
+#[derive(Debug, Serialize)]
+struct IterationBytes {
+    /// The last of them; 0 of the beginning.
+    iteration: u64,
+    iterations: u64,
+    bytes_read: u64,
+    bytes_written: u64,
+    bytes_sent: u64,
+}
+
+impl From<IterationsMoved> for IterationBytes {
+    fn from(IterationsMoved { last, count, moved }: IterationsMoved) -> Self {
+        Self {
+            iteration: last,
+            iterations: count,
+            bytes_read: moved.read,
+            bytes_written: moved.written,
+            bytes_sent: moved.sent,
+        }
+    }
 }
 
 /// Time of a computation engine, by what it went into.
@@ -217,6 +252,7 @@ impl Machine {
             writes: activity.writes,
             bytes_sent: activity.sent_bytes,
             iteration_bytes_sent: iterations.map(|count| activity.sent_bytes / count.max(1)),
+            iteration_bytes: Vec::new(),
             messages_sent: activity.sent,
             updates_sent: activity.stood_for,
             updates_combined: activity.combined,
@@ -238,9 +274,11 @@ impl Machines {
     fn each(&self, iterations: u64) -> Vec<Machine> {
         let iterations = (self.restarts == 0).then_some(iterations);
         let parsed = |rank: usize| self.parsed_bytes.as_ref()?.get(rank).copied();
+        let moved = |rank: usize| self.moved.get(rank).map(MovedByIteration::entries);
         let machine = |(rank, activity)| Machine {
             bytes_parsed: parsed(rank),
-            ..Machine::of(activity, self.plan, iterations)
+            iteration_bytes: moved(rank).into_iter().flatten().map(Into::into).collect(),
+            ..Machine::of(activity, self.plans.get(rank).copied(), iterations)
         };
         self.activities.iter().enumerate().map(machine).collect()
     }
@@ -299,6 +337,8 @@ impl<'a> Report<'a> {
             cluster: Cluster {
                 route: machines.route,
                 route_reason: &machines.route_reason,
+                placement: machines.placement.as_ref().map(|(name, _)| *name),
+                placement_reason: machines.placement.as_ref().map(|(_, why)| &**why),
                 transport: machines.transport,
                 partitions: machines.partitions,
                 restarts: machines.restarts,
@@ -388,9 +428,11 @@ mod tests {
         let of = |objects| Activity { objects, ..Activity::default() };
         let machines = |is_host| Machines {
             activities: vec![of([1, 2, 3, 4]), of([10, 20, 30, 40])],
-            plan: None,
+            plans: Vec::new(),
+            moved: Vec::new(),
             route: "fold",
             route_reason: String::new(),
+            placement: None,
             parsed_bytes: None,
             transport: None,
             partitions: 2,

@@ -23,10 +23,13 @@ use welter_engine::Machine;
 use welter_engine::plan::{Device, human_bytes};
 use welter_model::ids::IdMap;
 use welter_protocol::config::Route;
+use welter_protocol::placement::Placement;
 
-use crate::args::{MachineRoute, RunOptions};
+use crate::args::{Cluster, MachineRoute, RunOptions};
+use crate::cluster_forecast::{MachineForecast, Speeds};
 use crate::cluster_options::{SUB_RANGES_MAX, not_of_send, stated_route, unfit};
-use crate::cluster_plan::{MachinePlan, Premises, refusal};
+use crate::cluster_placement::{self, PlacementChoice};
+use crate::cluster_plan::{MachinePlan, PlanFigures, Premises, refusal};
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -45,6 +48,9 @@ pub(crate) struct RouteChoice {
     pub(crate) plan: Option<MachinePlan>,
     /// Reason for it, in words.
     pub(crate) reason: String,
+    /// Place of chunks, where machines store some.
+    pub(crate) placement: Option<PlacementChoice>,
+    speeds: Speeds,
     /// Bytes of a machine for which it was chosen, where memory was looked at.
     memory_bytes: Option<u64>,
     /// All routes, in words, where this process says them.
@@ -64,7 +70,58 @@ impl RouteChoice {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "          {route}");
         }
+        if let Some(placement) = &self.placement {
+            let _ = writeln!(text, "placement {}: {}", placement.name(), placement.reason);
+        }
         text
+    }
+
+    /// Forecasts of all machines, by rank, where they have a plan.
+    fn forecasts(&self) -> Vec<MachineForecast> {
+        let Some(plan) = &self.plan else { return Vec::new() };
+        self.speeds.forecast(plan.footprint(), plan.work(), self.placement.as_ref())
+    }
+
+    /// Figures of the plan of each machine, where they have one.
+    pub(crate) fn figures(&self) -> Vec<PlanFigures> {
+        let figures = |plan: &MachinePlan| -> Vec<PlanFigures> {
+            self.forecasts().iter().map(|forecast| plan.figures(forecast)).collect()
+        };
+        self.plan.as_ref().map_or_else(Vec::new, figures)
+    }
+
+    /// The plan of machines for a person, with the time that is foreseen.
+    pub(crate) fn plan_lines(&self) -> String {
+        match &self.plan {
+            Some(plan) => plan.lines() + &self.speeds.lines(&self.forecasts()),
+            None => "memory    not foreseen: rows of triangles are as many as the graph has\n\
+                     time      not foreseen, likewise\n"
+                .to_owned(),
+        }
+    }
+
+    /// Chooses where chunks lie, and notes by which speeds times are foreseen.
+    fn place(&mut self, premises: &Premises<'_>, args: &RunOptions) -> Result<(), Failure> {
+        let (machines, disks) = (premises.settings.machines, premises.disks);
+        let stated = args.cluster.placing.network.map(|rate| rate as f64);
+        let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
+        // The network of one computer is what a byte costs its cores.
+        let sending = self.plan.as_ref().and_then(|plan| plan.sending.as_ref());
+        let transport = sending.map_or(Transport::Tcp, |sending| sending.transport);
+        let network = stated.or(is_local.then(|| transport.bytes_per_second()));
+        let sharing = if is_local { machines } else { 1 };
+        self.speeds = Speeds { disks: disks.clone(), network, machines, sharing };
+        if self.route == MachineRoute::Send {
+            return Ok(());
+        }
+        let how = args.cluster.placing.placement.as_ref();
+        let footprint = self.plan.as_ref().map(MachinePlan::footprint);
+        let placement = cluster_placement::choose(how, machines, (disks, stated), footprint)?;
+        if placement.placement == Placement::Owner {
+            self.plan = self.plan.take().map(MachinePlan::with_owners);
+        }
+        self.placement = Some(placement);
+        Ok(())
     }
 }
 
@@ -98,6 +155,7 @@ pub(crate) fn choose(
         }
         (None, None) => limits().free(premises)?,
     };
+    choice.place(premises, args)?;
     if let Some(plan) = choice.plan.take() {
         let sent = program.sent.as_ref().ok().map(|(_, widths)| *widths);
         let widths = if plan.sending.is_some() { sent } else { program.widths };
@@ -144,7 +202,16 @@ fn fixed(
     let plan = plan.map_err(|need| refusal(stated.unwrap_or(need), need))?;
     let settings = Settings { route: protocol(route), ..premises.settings };
     let reason = "it is stated".to_owned();
-    Ok(RouteChoice { route, settings, plan, reason, memory_bytes: budget, routes: Vec::new() })
+    Ok(RouteChoice {
+        route,
+        settings,
+        plan,
+        reason,
+        placement: None,
+        speeds: Speeds::default(),
+        memory_bytes: budget,
+        routes: Vec::new(),
+    })
 }
 
 /// Bounds within which routes are planned.
@@ -161,6 +228,8 @@ struct Limits {
     is_kept: bool,
     /// Disk that machines of one computer share, and their number, where that is known.
     disk: Option<(Device, usize)>,
+    /// Bytes a second of a machine's network, where they are stated.
+    network: Option<f64>,
 }
 
 impl Limits {
@@ -178,6 +247,7 @@ impl Limits {
             option: not_of_send(args),
             is_kept,
             disk: device.map(|device| (device, machines)),
+            network: args.cluster.placing.network.map(|rate| rate as f64),
         }
     }
 
@@ -201,7 +271,16 @@ impl Limits {
         let has_room = "each machine has room for states and updates".to_owned();
         let reason = if before.is_empty() { has_room } else { before.join("; ") };
         let settings = Settings { route: protocol(route), ..premises.settings };
-        Ok(RouteChoice { route, settings, plan, reason, memory_bytes: budget, routes })
+        Ok(RouteChoice {
+            route,
+            settings,
+            plan,
+            reason,
+            placement: None,
+            speeds: Speeds::default(),
+            memory_bytes: budget,
+            routes,
+        })
     }
 
     fn candidates(&self, premises: &Premises<'_>) -> Vec<Candidate> {
@@ -264,7 +343,8 @@ impl Limits {
         let sending = plan.sending.as_ref().filter(|_| route == MachineRoute::Send);
         let transport = sending.map_or(Transport::Tcp, |sending| sending.transport);
         let (read, write) = (share(device.read), share(device.write));
-        let rates = Rates { read, write, network: transport.bytes_per_second() };
+        let network = self.network.unwrap_or_else(|| transport.bytes_per_second());
+        let rates = Rates { read, write, network };
         Some(plan.footprint().iteration_seconds(&rates))
     }
 }

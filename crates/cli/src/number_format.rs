@@ -45,6 +45,14 @@ pub(crate) fn seconds(time: Duration) -> String {
     }
 }
 
+/// `3.2 ms`, and as [`seconds`] from a second on.
+pub(crate) fn short(time: f64) -> String {
+    if time < 1.0 {
+        return format!("{:.1} ms", 1e3 * time);
+    }
+    seconds(Duration::try_from_secs_f64(time).unwrap_or(Duration::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,16 +15,18 @@
 //! Invariant: the machines of a run have all read shares, or have all read everything. Checked in
 //! `Door::hear`, by the words of the run.
 
-use welter_cluster::{ClusterError, Hub, Member, Met, Seating};
+use welter_cluster::{ClusterError, DiskRates, Hub, Member, Met, Seating};
 use welter_input::{Exchange, InputError, ReadOptions, Role, SharedInput, WeightChoice};
 use welter_model::edges::Reading;
 use welter_progress::FailureKind;
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::Beforehand;
-use crate::args::RunOptions;
+use crate::args::{Cluster, RunOptions};
+use crate::cluster_codecs::disk_share;
 use crate::cluster_options::threads;
 use crate::cluster_parts::PartsAt;
+use crate::cluster_placement::{KnownDisks, rates_bytes, rates_of};
 use crate::failure::Failure;
 use crate::load::Source;
 use crate::numbered::Numbered;
@@ -58,6 +60,8 @@ pub(crate) struct Shares {
     pub(crate) contents: u64,
     /// Bytes that each machine has parsed.
     pub(crate) bytes: Vec<u64>,
+    /// Rates of disks, as machines of several computers have told them.
+    disks: KnownDisks,
 }
 
 impl InputReading {
@@ -94,11 +98,33 @@ impl GraphInput {
     fn of_share(shared: SharedInput, machines: usize) -> Result<Self, Failure> {
         let mut bytes = shared.bytes.clone();
         bytes.truncate(machines);
-        let shares = Some(Shares { contents: shared.contents, bytes });
+        let shares = Some(Shares { contents: shared.contents, bytes, disks: KnownDisks::Untold });
         let undirected = shared.undirected.unwrap_or(false);
         let notes = shared.notes.clone();
         Ok(Self { numbered: Numbered::of_share(shared)?, undirected, notes, shares })
     }
+
+    /// The share with the rates of the disks of all members, which tell each other theirs; none
+    /// where one is lost.
+    fn with_disks(mut self, own: Option<DiskRates>, member: &mut Member) -> Option<Self> {
+        let all = member.all_to_all(vec![rates_bytes(own); member.members()]).ok()?;
+        if let Some(shares) = &mut self.shares {
+            shares.disks = KnownDisks::Told(all.iter().map(|bytes| rates_of(bytes)).collect());
+        }
+        Some(self)
+    }
+}
+
+/// Rates of the disks of the machines of a run, as far as this process knows them.
+pub(crate) fn known_disks(
+    (args, session): (&RunOptions, &Session),
+    machines: usize,
+    shares: Option<&Shares>,
+) -> KnownDisks {
+    if matches!(args.cluster.cluster, Some(Cluster::Local(_))) {
+        return KnownDisks::Shared(disk_share(args, machines, session));
+    }
+    shares.map_or(KnownDisks::Untold, |shares| shares.disks.clone())
 }
 
 /// Whether machines read a source in shares for an algorithm, as far as each knows by itself.
@@ -209,6 +235,8 @@ pub(crate) fn of_computers(
         Met::Member(mut member) => {
             let of = (&mut *member, role);
             let read = together((source, &wanted), session, of)?;
+            let own = disk_share(args, machines, session);
+            let read = read.and_then(|input| input.with_disks(own, &mut member));
             // All have theirs, or all read everything.
             read.filter(|_| member.end().is_ok())
         }

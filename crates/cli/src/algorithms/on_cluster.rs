@@ -12,6 +12,7 @@ use welter_cluster::send::MessageKernel;
 use welter_cluster::{Share, Widths};
 use welter_engine::WeightSum;
 use welter_engine::chunks::Kernel;
+use welter_engine::plan::EdgeWork;
 use welter_model::edges::{Duplicates, EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_model::program::{Total, Value};
@@ -19,6 +20,7 @@ use welter_model::table::{Column, Columns};
 use welter_programs::{CompiledContraction, CompiledExtended, CompiledFold, CompiledTriangles};
 use welter_protocol::config::Edges;
 use welter_protocol::ids::Bytes;
+use welter_store::header::Encoding;
 use welter_worker::{Input, KernelWorker, Partitioning, TriangleWorker, Worker};
 
 use super::tables::KnownVertices;
@@ -210,6 +212,8 @@ pub(crate) struct ClusterProgram {
     pub(crate) worker: MakeWorker,
     /// Widths of what machines have of it, where their memory is bounded.
     pub(crate) widths: Option<Widths>,
+    /// Work on an edge that is packed, where that is foreseen.
+    pub(crate) work: Option<EdgeWork>,
     /// The kernel, of a program that sends, with widths; of others, why their updates cannot be
     /// messages.
     pub(crate) sent: Result<(MessageKernel, Widths), &'static str>,
@@ -236,6 +240,7 @@ impl ClusterProgram {
             carries: false,
             worker,
             widths: None,
+            work: None,
             sent: Err("its updates are no messages to a vertex"),
             top,
             finding: Box::new(move |made| finding(&ended(made)?)),
@@ -254,9 +259,9 @@ impl ClusterProgram {
         let folded = P::kernel(Arc::new(program));
         let kernel = Kernel::Fold(folded.clone());
         let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Fixed);
-        let widths = widths(&kernel);
+        let (widths, work) = (widths(&kernel), Some(work(&kernel)));
         let made = Self::new::<P::Value, P::Total>(sizes, of_kernel(kernel), top, finding);
-        Self { widths: Some(widths), sent: Ok((folded.into(), widths)), ..made }
+        Self { widths: Some(widths), work, sent: Ok((folded.into(), widths)), ..made }
     }
 
     /// An extended program.
@@ -268,9 +273,9 @@ impl ClusterProgram {
         let extended = E::kernel(Arc::new(program));
         let kernel = Kernel::Extended(extended.clone());
         let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Rewritten);
-        let widths = widths(&kernel);
+        let (widths, work) = (widths(&kernel), Some(work(&kernel)));
         let made = Self::new::<E::Value, E::Total>(sizes, of_kernel(kernel), top, finding);
-        Self { widths: Some(widths), sent: Ok((extended.into(), widths)), ..made }
+        Self { widths: Some(widths), work, sent: Ok((extended.into(), widths)), ..made }
     }
 
     /// A program that contracts.
@@ -393,6 +398,19 @@ fn widths(kernel: &Kernel) -> Widths {
         edge: edge + if shape.capabilities.weighted { weight } else { 0 } + bytes(shape.state),
         combines: shape.capabilities.combines,
         degrees: shape.capabilities.degrees,
+    }
+}
+
+/// Work on a packed edge, as on one machine.
+fn work(kernel: &Kernel) -> EdgeWork {
+    let shape = kernel.shape();
+    EdgeWork {
+        encoding: Encoding::Packed,
+        accum: shape.accum as u64,
+        weighted: shape.capabilities.weighted,
+        state: shape.state as u64,
+        groups: shape.capabilities.groups,
+        passes: 1,
     }
 }
 

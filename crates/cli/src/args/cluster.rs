@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::values::{not_negative, parsed};
+use super::values::{bytes, not_negative, parsed};
 
 /// Where a run is made.
 #[derive(Clone, Debug, Default, Args)]
@@ -57,10 +57,60 @@ pub(crate) struct ClusterArgs {
     /// Blocks that lie on a second machine too
     #[arg(long, value_name = "BLOCKS", hide_short_help = true, requires = "cluster")]
     pub(crate) mirror: Option<MirrorArg>,
+    #[command(flatten)]
+    pub(crate) placing: PlacementArgs,
     /// The command is one of these machines
     #[arg(long, value_name = "MACHINE", hide = true, requires = "cluster")]
     #[arg(value_parser = parsed::<Seat>)]
     pub(crate) cluster_machine: Option<Seat>,
+}
+
+/// Place of chunks on a cluster.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PlacementArgs {
+    /// Disks of chunks: even, random, owner, weighted or weighted:W,W,.. [default: by rates]
+    #[arg(long, value_name = "HOW", help_heading = "Cluster", hide_short_help = true)]
+    #[arg(requires = "cluster", value_parser = parsed::<PlacementArg>)]
+    pub(crate) placement: Option<PlacementArg>,
+    /// Bytes a second that a machine sends at best, for plans
+    #[arg(long, value_name = "SIZE", help_heading = "Cluster", hide_short_help = true)]
+    #[arg(requires = "cluster", value_parser = bytes)]
+    pub(crate) network: Option<u64>,
+}
+
+/// Rule by which chunks get the machines that store them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PlacementArg {
+    /// All disks alike.
+    Even,
+    /// One at random.
+    Random,
+    /// The machine of their partition.
+    Owner,
+    /// By the rates of disks that were measured.
+    Rates,
+    /// By these weights, one a machine, not all 0.
+    Weights(Vec<u32>),
+}
+
+impl FromStr for PlacementArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let weights = |all: &str| all.split(',').map(|weight| weight.parse().ok()).collect();
+        match text {
+            "even" => return Ok(Self::Even),
+            "random" => return Ok(Self::Random),
+            "owner" => return Ok(Self::Owner),
+            "weighted" => return Ok(Self::Rates),
+            _ => {}
+        }
+        let weights: Option<Vec<u32>> = text.strip_prefix("weighted:").and_then(weights);
+        match weights {
+            Some(weights) if weights.iter().any(|weight| *weight > 0) => Ok(Self::Weights(weights)),
+            _ => Err("expected even, random, owner, weighted or weighted:2,1,1".to_owned()),
+        }
+    }
 }
 
 /// Way of messages between machines.
@@ -251,6 +301,16 @@ impl FromStr for Seat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn placements_have_names_and_weights() {
+        assert_eq!("owner".parse(), Ok(PlacementArg::Owner));
+        assert_eq!("weighted".parse(), Ok(PlacementArg::Rates));
+        assert_eq!("weighted:2,0,1".parse(), Ok(PlacementArg::Weights(vec![2, 0, 1])));
+        for wrong in ["", "Even", "weighted:", "weighted:0,0", "weighted:1,,2", "owner:1", "1,2"] {
+            assert!(wrong.parse::<PlacementArg>().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn clusters_are_processes_or_computers() {

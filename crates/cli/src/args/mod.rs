@@ -16,8 +16,8 @@ use crate::price::Prices;
 
 pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
 pub(crate) use self::cluster::{
-    Cluster, ClusterArgs, CombineArg, MACHINES_MAX, MachineRoute, MirrorArg, Seat, SeatReading,
-    TransportArg,
+    Cluster, ClusterArgs, CombineArg, MACHINES_MAX, MachineRoute, MirrorArg, PlacementArg,
+    PlacementArgs, Seat, SeatReading, TransportArg,
 };
 pub(crate) use self::graph::{DirectionArgs, GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::{IoArg, ResourceArgs, RouteArg};
@@ -117,6 +117,8 @@ pub(crate) struct ExplainOptions {
     #[arg(long, value_name = "BLOCKS", help_heading = "Cluster", hide_short_help = true)]
     #[arg(requires = "cluster")]
     pub(crate) mirror: Option<MirrorArg>,
+    #[command(flatten)]
+    pub(crate) placing: PlacementArgs,
 }
 
 /// Arguments of `info`.

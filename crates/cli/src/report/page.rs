@@ -144,6 +144,46 @@ fn by_iteration(title: &str, entries: &[Value], of: &str, scale: f64) -> String 
     chart(title, &axis, &[Line { name: String::new(), points }])
 }
 
+/// Machines that have a line of their own in a chart, at most.
+const LINES_MAX: usize = 8;
+
+/// Kinds of bytes that machines move: keys in the JSON, and titles.
+const MOVED: [(&str, &str); 3] = [
+    ("bytes_read", "Megabytes an iteration from disks"),
+    ("bytes_written", "Megabytes an iteration to disks"),
+    ("bytes_sent", "Megabytes an iteration to other machines"),
+];
+
+/// Charts of the bytes of iterations with a line for each machine; none of many machines, whose
+/// figures the JSON has.
+fn moved(report: &Value) -> String {
+    let machines = report["cluster"]["machines"].as_array();
+    let machines = machines.map(Vec::as_slice).unwrap_or_default();
+    let of = |machine: &Value| machine["iteration_bytes"].as_array().cloned().unwrap_or_default();
+    let all: Vec<Vec<Value>> = machines.iter().map(of).collect();
+    let last = |entries: &Vec<Value>| entries.last()?["iteration"].as_u64();
+    let last = all.iter().filter_map(last).max();
+    let Some(last) = last.filter(|last| *last > 0 && machines.len() <= LINES_MAX) else {
+        return String::new();
+    };
+    let axis = Axis::counting("iteration", [1, last]);
+    let chart_of = |(key, title): (&str, &str)| {
+        let point = |entry: &Value| {
+            let (at, count) = (entry["iteration"].as_u64()?, entry["iterations"].as_u64()?);
+            let value = entry[key].as_f64()? * 1e-6 / count.max(1) as f64;
+            let text = format!("iteration {at}: {value:.4}");
+            (at > 0).then_some(Point { at: at as f64, value, text })
+        };
+        let line = |(rank, entries): (usize, &Vec<Value>)| Line {
+            name: format!("machine {rank}"),
+            points: entries.iter().filter_map(point).collect(),
+        };
+        let lines: Vec<Line> = all.iter().enumerate().map(line).collect();
+        chart(title, &axis, &lines)
+    };
+    MOVED.map(chart_of).concat()
+}
+
 /// Time, bytes and active vertices of iterations.
 fn iterations(report: &Value) -> Option<String> {
     let times = [report, &report["cluster"]].iter().find_map(|of| of["iteration_times"].as_array());
@@ -162,6 +202,7 @@ fn iterations(report: &Value) -> Option<String> {
         charts.push_str(&by_iteration("Active vertices", levels, "active", 1.0));
         charts.push_str(&by_iteration("Edges that were met", levels, "edges", 1.0));
     }
+    charts.push_str(&moved(report));
     (!charts.is_empty())
         .then(|| format!("<h2>Iterations</h2>\n<div class=\"charts\">\n{charts}</div>\n"))
 }
@@ -309,6 +350,11 @@ mod tests {
             "resident_bytes_max": 2 << 20,
             "seconds": {"own": 1.0, "idle": 3.0},
             "bytes_sent": 2048, "iteration_bytes_sent": 1024,
+            "iteration_bytes": [
+                {"iteration": 0, "iterations": 1, "bytes_sent": 9},
+                {"iteration": 1, "iterations": 1, "bytes_read": 5, "bytes_sent": 7_000_000},
+                {"iteration": 3, "iterations": 2, "bytes_read": 6, "bytes_sent": 5_000_000},
+            ],
         });
         let html = page(&json!({
             "command": ["welter", "run", "bfs", "g.mtx"],
@@ -326,6 +372,12 @@ mod tests {
         assert!(html.contains("<title>bfs of g.mtx</title>") && html.contains("machine 1"));
         assert!(html.contains("machine 0: 3.000 s idle") && html.contains("2.00 KiB"), "{html}");
         assert!(html.contains("<h2>Plan and outcome"), "{html}");
+        // Seconds have a line, and bytes to others one of each machine; the beginning has no point.
+        let titles = ["from disks", "to disks", "to other machines"];
+        assert!(titles.iter().all(|title| html.contains(&format!("an iteration {title}"))));
+        let point = |text: &str| html.matches(&format!("<title>{text}</title>")).count();
+        assert_eq!([point("iteration 1: 7.0000"), point("iteration 3: 2.5000")], [2, 2], "{html}");
+        assert_eq!(point("iteration 0: 0.0000"), 0, "{html}");
         // Memory and bytes an iteration, each as planned and as it was; no disk is known.
         let cells = ["3.00 MiB", "2.00 MiB", "", "", "5.00 KiB", "1.00 KiB"];
         let cells = cells.map(|cell| format!("<td>{cell}</td>")).concat();

@@ -52,8 +52,8 @@ impl Account {
         &self.sending
     }
 
-    /// Adds an iteration of this number, of the threads of a machine at this place. The first one of
-    /// an epoch has written edges.
+    /// Adds an iteration of this number, of the threads of a machine at this place. The first one
+    /// of an epoch has written edges.
     pub(super) fn add(
         &self,
         turns: &[Turn],
