@@ -24,6 +24,7 @@ mod cluster_kills;
 mod cluster_networks;
 mod cluster_options;
 mod cluster_parts;
+mod cluster_placement;
 mod cluster_resume;
 mod cluster_storage;
 mod compression;
