@@ -104,7 +104,7 @@ impl Speeds {
             let share = |bytes: u64| (bytes as f64 * times) as u64;
             let disk = rates.as_ref().ok().and_then(|rates| rates.get(rank));
             let disk = disk.map(|rates| footprint.disk_seconds(rates));
-            // All of them wait for a disk that they share, whoever has the chunks.
+            // All of them wait for a disk that they share, wherever chunks lie.
             let disk = disk.map(|seconds| if is_shared { seconds } else { seconds * times });
             // Chunks are sent by the machine that has them.
             let placed = footprint.placed_bytes;
@@ -120,7 +120,7 @@ impl Speeds {
         (0..self.machines).map(machine).collect()
     }
 
-    /// Seconds of a machine's cores, which make so many bytes for disks and others.
+    /// Seconds of a machine's cores, which make `made` bytes for disks and others.
     fn processor_seconds(&self, work: &MachineWork, made: u64) -> f64 {
         let MachineWork { of, edges, vertices, threads } = *work;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -215,14 +215,14 @@ mod tests {
         let placement = weighted(vec![1, 3]);
         let rates = [1000.0, 3000.0].map(|read| Some(DiskRates { read, write: read }));
         let of = |disks| speeds(disks, None).forecast(&footprint(), None, Some(&placement));
-        let all = of(KnownDisks::Told(rates.to_vec()));
+        let all = of(KnownDisks::Exchanged(rates.to_vec()));
         let bytes = |it: &MachineForecast| [it.read_bytes, it.written_bytes, it.sent_bytes];
         assert_eq!([&all[0], &all[1]].map(bytes), [[500, 250, 400], [1500, 750, 800]]);
         assert_eq!([&all[0], &all[1]].map(|it| it.seconds[0]), [Some(0.75); 2]);
         let shared = of(KnownDisks::Shared(rates[0]));
         assert_eq!([&shared[0], &shared[1]].map(|it| it.seconds[0]), [Some(1.5); 2]);
-        let speeds = speeds(KnownDisks::Untold, None);
-        let text = speeds.lines(&of(KnownDisks::Untold));
+        let speeds = speeds(KnownDisks::Unknown, None);
+        let text = speeds.lines(&of(KnownDisks::Unknown));
         assert!(text.starts_with("time      not foreseen\n          machine 0: 500 B"), "{text}");
         for name in RESOURCES {
             assert!(text.contains(&format!("\n          {name} not foreseen: ")), "{text}");
@@ -241,7 +241,7 @@ mod tests {
         };
         let work = MachineWork { of, edges: 1 << 20, vertices: 1 << 10, threads: 1 };
         let seconds = |sharing| {
-            let speeds = Speeds { sharing, ..speeds(KnownDisks::Untold, None) };
+            let speeds = Speeds { sharing, ..speeds(KnownDisks::Unknown, None) };
             let all = speeds.forecast(&footprint(), Some(&work), None);
             assert_eq!(all[0].limit().unwrap().0, "processor");
             all[0].seconds().unwrap()

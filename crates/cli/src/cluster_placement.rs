@@ -37,10 +37,10 @@ pub(crate) enum KnownDisks {
     /// Machines are processes of one computer, and have this share of its disk.
     Shared(Option<DiskRates>),
     /// Rates that machines told each other, by rank, of disks that were measured.
-    Told(Vec<Option<DiskRates>>),
+    Exchanged(Vec<Option<DiskRates>>),
     /// Rates that no machine has told.
     #[default]
-    Untold,
+    Unknown,
 }
 
 impl KnownDisks {
@@ -49,12 +49,12 @@ impl KnownDisks {
         match self {
             Self::Shared(Some(rates)) => Ok(vec![*rates; machines]),
             Self::Shared(None) => Err("machines share one disk, which was not measured".to_owned()),
-            Self::Told(all) => {
+            Self::Exchanged(all) => {
                 let unknown = |rank: usize| format!("the disk of machine {rank} was not measured");
                 let each = all.iter().enumerate();
                 each.map(|(rank, rates)| rates.ok_or_else(|| unknown(rank))).collect()
             }
-            Self::Untold => Err("rates of other machines' disks are not known here".to_owned()),
+            Self::Unknown => Err("rates of other machines' disks are not known here".to_owned()),
         }
     }
 }
@@ -126,7 +126,7 @@ pub(crate) fn choose(
         let by_rates = |rates: Vec<DiskRates>| {
             let is_one = matches!(disks, KnownDisks::Shared(_));
             let seconds = disk_seconds(&rates, footprint);
-            free((&seconds, is_one), footprint.zip(network))
+            free((&seconds[..], is_one), footprint.zip(network))
         };
         return Ok(rates.map_or_else(|why| PlacementChoice::new(Placement::Even, why), by_rates));
     };
@@ -227,11 +227,11 @@ mod tests {
     }
 
     fn told(all: &[f64]) -> KnownDisks {
-        KnownDisks::Told(all.iter().map(|read| Some(rates(*read))).collect())
+        KnownDisks::Exchanged(all.iter().map(|read| Some(rates(*read))).collect())
     }
 
     fn chosen(disks: &KnownDisks, network: Option<f64>) -> PlacementChoice {
-        let machines = if let KnownDisks::Told(all) = disks { all.len() } else { 3 };
+        let machines = if let KnownDisks::Exchanged(all) = disks { all.len() } else { 3 };
         choose(None, machines, (disks, network), Some(&footprint())).unwrap()
     }
 
@@ -246,8 +246,8 @@ mod tests {
         even(&told(&[1e9, 1e9, 1e9, 1e9, 1.5e9]), "no disk is much slower than the mean");
         even(&KnownDisks::Shared(Some(rates(1e9))), "machines share one disk");
         even(&KnownDisks::Shared(None), "machines share one disk, which was not measured");
-        even(&KnownDisks::Untold, "rates of other machines' disks are not known here");
-        let unknown = KnownDisks::Told(vec![Some(rates(1e9)), None]);
+        even(&KnownDisks::Unknown, "rates of other machines' disks are not known here");
+        let unknown = KnownDisks::Exchanged(vec![Some(rates(1e9)), None]);
         even(&unknown, "the disk of machine 1 was not measured");
         let slow = chosen(&told(&[1e9, 1e9, 0.25e9]), None);
         assert_eq!(slow.placement, Placement::Weighted(vec![1000, 1000, 250]));
@@ -269,7 +269,7 @@ mod tests {
         let found = chosen(&slow, Some(1e9 / 5.0));
         assert_eq!(found.reason, "the network takes longer than any disk");
         assert_eq!(chosen(&slow, Some(1e9 / 20.0)).name(), "owner");
-        assert_eq!(chosen(&KnownDisks::Untold, Some(1.0)).name(), "even", "disks may be slower");
+        assert_eq!(chosen(&KnownDisks::Unknown, Some(1.0)).name(), "even", "disks may be slower");
         let one = KnownDisks::Shared(Some(rates(1e9)));
         assert!(chosen(&one, Some(1e8)).reason.starts_with("the network is the limit: 10"));
     }
@@ -279,7 +279,7 @@ mod tests {
         let place = |stated: PlacementArg, disks: &KnownDisks| {
             choose(Some(&stated), 2, (disks, Some(1.0)), Some(&footprint()))
         };
-        let (disks, untold) = (told(&[1e9, 0.5e9]), KnownDisks::Untold);
+        let (disks, untold) = (told(&[1e9, 0.5e9]), KnownDisks::Unknown);
         for (stated, placement) in [
             (PlacementArg::Even, Placement::Even),
             (PlacementArg::Random, Placement::Random),

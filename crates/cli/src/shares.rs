@@ -98,7 +98,7 @@ impl GraphInput {
     fn of_share(shared: SharedInput, machines: usize) -> Result<Self, Failure> {
         let mut bytes = shared.bytes.clone();
         bytes.truncate(machines);
-        let shares = Some(Shares { contents: shared.contents, bytes, disks: KnownDisks::Untold });
+        let shares = Some(Shares { contents: shared.contents, bytes, disks: KnownDisks::Unknown });
         let undirected = shared.undirected.unwrap_or(false);
         let notes = shared.notes.clone();
         Ok(Self { numbered: Numbered::of_share(shared)?, undirected, notes, shares })
@@ -109,7 +109,7 @@ impl GraphInput {
     fn with_disks(mut self, own: Option<DiskRates>, member: &mut Member) -> Option<Self> {
         let all = member.all_to_all(vec![rates_bytes(own); member.members()]).ok()?;
         if let Some(shares) = &mut self.shares {
-            shares.disks = KnownDisks::Told(all.iter().map(|bytes| rates_of(bytes)).collect());
+            shares.disks = KnownDisks::Exchanged(all.iter().map(|bytes| rates_of(bytes)).collect());
         }
         Some(self)
     }
@@ -124,7 +124,7 @@ pub(crate) fn known_disks(
     if matches!(args.cluster.cluster, Some(Cluster::Local(_))) {
         return KnownDisks::Shared(disk_share(args, machines, session));
     }
-    shares.map_or(KnownDisks::Untold, |shares| shares.disks.clone())
+    shares.map_or(KnownDisks::Unknown, |shares| shares.disks.clone())
 }
 
 /// Whether machines read a source in shares for an algorithm, as far as each knows by itself.

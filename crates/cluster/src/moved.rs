@@ -62,8 +62,8 @@ pub(crate) struct MovedAccount {
 }
 
 impl MovedAccount {
-    /// The machine is at an iteration now, and has moved this in all. Whether so many iterations
-    /// wait that the host is to hear of them.
+    /// The machine is at an iteration now, and has moved this in all. Whether the host is to hear
+    /// of iterations, since [`UNTOLD_MAX`] wait.
     pub(crate) fn turn(&mut self, iteration: u32, now: Moved) -> bool {
         if iteration != self.iteration {
             self.count(now);

@@ -205,9 +205,9 @@ fn placing(mut job: Job, placement: &Placement) -> Job {
 }
 
 /// Machines that have a host, and with it a configuration, each.
-struct Apart(Vec<Threads>);
+struct MixedHost(Vec<Threads>);
 
-impl Host for Apart {
+impl Host for MixedHost {
     fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError> {
         self.0[rank].start(rank, above)
     }
@@ -262,7 +262,7 @@ fn answers_do_not_depend_on_where_chunks_lie() {
             let job = of(&all[(rank + 1) % all.len()]);
             Threads::new(job.run.clone(), directory.path(), job.workers())
         };
-        let finished = of(&all[0]).check(&mut Apart((0..machines).map(host).collect()));
+        let finished = of(&all[0]).check(&mut MixedHost((0..machines).map(host).collect()));
         assert_eq!(finished.restarts, 0, "{name} {route:?}, each by a rule of its own");
     }
 }

@@ -116,8 +116,8 @@ impl EdgeWork {
         self.passes as f64 * fold + wide + weight + state + group
     }
 
-    /// Seconds that this many cores are busy with so many edges and vertices, and bytes of signals
-    /// and updates that are handed on, as on one machine.
+    /// Seconds that `cores` cores are busy with numbers of edges and of vertices, and with bytes of
+    /// signals and updates that are handed on, as on one machine.
     pub fn seconds(
         &self,
         [edges, vertices, bytes]: [u64; 3],
@@ -129,7 +129,7 @@ impl EdgeWork {
     }
 }
 
-/// Seconds of so many cores for `items` items of `nanos` nanoseconds each.
+/// Seconds of a number of cores for `items` items of `nanos` nanoseconds each.
 fn of_cores(items: u64, nanos: f64, (cores, throughput): (usize, &Throughput)) -> f64 {
     let slower = throughput.core_picos as f64 / REFERENCE_PICOS;
     items as f64 * nanos * 1e-9 * slower / cores as f64
