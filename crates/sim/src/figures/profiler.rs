@@ -153,6 +153,7 @@ impl Recording<'_> {
             bins_open_max: u64::MAX,
             source_parts: 1,
             combines: false,
+            stripe_bits: 16,
         };
         let weighted = self.kernel.shape().capabilities.weighted;
         let pairs = Pairs { graph: graph.clone(), weighted, at: 0, piece: Vec::new() };

@@ -34,7 +34,7 @@ pub struct Stripes {
     /// Number of vertices.
     count: usize,
     /// Number of stripes: at least one.
-    stripes: usize,
+    used: usize,
     /// As many as there ever were: memory of others waits for a partition with more.
     parts: Vec<Mutex<Column>>,
 }
@@ -46,15 +46,15 @@ impl Stripes {
     /// When `bits` is 64 or more, which is a bug of the caller.
     pub fn new(bits: u32) -> Self {
         assert!(bits < u64::BITS, "a stripe has a number of vertices");
-        Self { bits, width: 1, count: 0, stripes: 1, parts: vec![Mutex::default()] }
+        Self { bits, width: 1, count: 0, used: 1, parts: vec![Mutex::default()] }
     }
 
     /// Makes them the accumulators of `count` vertices that have met no update.
     pub fn begin(&mut self, kernel: &Kernel, count: usize) {
         (self.width, self.count) = (kernel.shape().accum, count);
-        self.stripes = self.stripe_of(count.saturating_sub(1) as u64) + 1;
-        if self.parts.len() < self.stripes {
-            self.parts.resize_with(self.stripes, Mutex::default);
+        self.used = self.stripe_of(count.saturating_sub(1) as u64) + 1;
+        if self.parts.len() < self.used {
+            self.parts.resize_with(self.used, Mutex::default);
         }
         let width = self.width;
         for (places, accums) in self.parts_mut() {
@@ -65,7 +65,7 @@ impl Stripes {
 
     /// Number of stripes.
     pub fn stripes(&self) -> usize {
-        self.stripes
+        self.used
     }
 
     /// The stripe of a place.
@@ -76,14 +76,13 @@ impl Stripes {
     /// Places of a stripe, of this number.
     pub fn places(&self, stripe: usize) -> Range<usize> {
         let begin = |stripe: usize| ((stripe as u64) << self.bits) as usize;
-        let end = if stripe + 1 < self.stripes { begin(stripe + 1) } else { self.count };
+        let end = if stripe + 1 < self.used { begin(stripe + 1) } else { self.count };
         begin(stripe)..end
     }
 
     /// All stripes, ascending: their places, and the accumulators of these.
     pub fn parts_mut(&mut self) -> impl Iterator<Item = (Range<usize>, &mut Column)> {
-        let places: Vec<Range<usize>> =
-            (0..self.stripes).map(|stripe| self.places(stripe)).collect();
+        let places: Vec<Range<usize>> = (0..self.used).map(|stripe| self.places(stripe)).collect();
         places.into_iter().zip(self.parts.iter_mut().map(column))
     }
 
@@ -92,7 +91,7 @@ impl Stripes {
     /// # Errors
     /// Where there are several, which is a bug of the caller.
     pub fn whole(&mut self) -> Result<&mut Column, EngineError> {
-        match &mut self.parts[..self.stripes] {
+        match &mut self.parts[..self.used] {
             [part] => Ok(column(part)),
             parts => Err(EngineError::internal(format!("{} stripes are no column", parts.len()))),
         }
@@ -138,7 +137,7 @@ impl Stripes {
 
     /// Whether these places are in the order of their stripes.
     pub fn are_in_order(&self, places: &[u32]) -> bool {
-        self.stripes == 1 || places.is_sorted_by_key(|place| self.stripe_of((*place).into()))
+        self.used == 1 || places.is_sorted_by_key(|place| self.stripe_of((*place).into()))
     }
 
     /// Lets accumulators meet those of `records`, whose places are in the order of stripes: a
@@ -281,7 +280,8 @@ mod tests {
             let found = open_updates(8, AT, cast_slice(&words)).unwrap();
             assert!(found.targets.is_sorted() && !found.targets.is_empty());
             for (place, sum) in found.targets.iter().zip(found.accums.chunks_exact(8)) {
-                assert_eq!(pod_read_unaligned::<f64>(sum), expected[*place as usize]);
+                let sum = pod_read_unaligned::<f64>(sum);
+                assert_eq!(sum.to_bits(), expected[*place as usize].to_bits());
             }
             assert_eq!(sums(&mut stripes), vec![0.0; COUNT], "they are cleared");
         }
