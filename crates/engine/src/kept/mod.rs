@@ -12,6 +12,7 @@
 //!           ids-1     more of it on another disk, as of any large column         sealed
 //! DIR/rates           how fast the device is, if that was measured              sealed
 //! ```
+//! Machines of a cluster keep a part each, which is such a directory in one with a list (`parts`).
 //! In a bucket the same files are objects (see `send`), and a path is a URL; a copy that another
 //! program made may have the folder of either (see `folder`).
 //!
@@ -39,6 +40,9 @@ mod keep;
 mod leftovers;
 mod load;
 mod manifest;
+mod part_draft;
+mod parts;
+mod parts_stream;
 mod rates;
 mod remove;
 mod runs;
@@ -65,6 +69,11 @@ pub use self::draft::StaleStaging;
 pub use self::keep::{KeepOptions, keep, settings};
 pub use self::leftovers::{OrphanedObjects, clear_elsewhere};
 pub use self::manifest::{KeptFile, KeptIds, Manifest};
+pub use self::part_draft::{
+    PartDraft, clear_left_parts, has_left_parts, refuse_to_replace_parts, remove_parts,
+};
+pub use self::parts::{KeptParts, PARTS_MAX, PartEntry, PartsList, is_kept_in_parts};
+pub use self::parts_stream::PartsStream;
 pub use self::remove::{remove, remove_draft};
 pub use self::send::refuse_to_replace;
 pub use self::staging::Staging;

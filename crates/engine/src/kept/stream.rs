@@ -27,6 +27,7 @@ use super::manifest::KeptIds;
 use crate::EngineError;
 use crate::footprints::edges as footprint;
 use crate::kernels::kernel::{Coding, DecodeBuffers};
+use crate::kernels::vertices::Vertices;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::sync::lock;
 
@@ -73,15 +74,24 @@ impl KeptGraph {
     /// When a file is missing, damaged or cannot be read.
     pub fn stream(&self, weighted: bool) -> Result<(KeptStream, IdMap), EngineError> {
         let vertices = self.vertices()?;
-        let (segments, _) = self.cuts(&vertices)?;
-        let (volume, lengths) = self.volume(&self.io)?;
-        let directory = self.directory(&lengths)?;
-        let starts = segments.iter().map(|segment| vertices.segment_start(*segment)).collect();
         let ids = match (self.manifest.ids, vertices.present_slots()) {
             (KeptIds::Same, Some(slots)) => IdMap::Sparse(slots),
             (KeptIds::Same, None) => IdMap::Declared,
             _ => self.ids()?,
         };
+        Ok((self.stream_of(&vertices, weighted)?, ids))
+    }
+
+    /// The edges alone, likewise.
+    pub(super) fn edge_stream(&self, weighted: bool) -> Result<KeptStream, EngineError> {
+        self.stream_of(&self.vertices()?, weighted)
+    }
+
+    fn stream_of(&self, vertices: &Vertices, weighted: bool) -> Result<KeptStream, EngineError> {
+        let (segments, _) = self.cuts(vertices)?;
+        let (volume, lengths) = self.volume(&self.io)?;
+        let directory = self.directory(&lengths)?;
+        let starts = segments.iter().map(|segment| vertices.segment_start(*segment)).collect();
         let together = if self.io.remote.is_some() { SIDE_BY_SIDE } else { 1 };
         let parts = parts(&directory.runs, together);
         let mut stream = KeptStream {
@@ -99,7 +109,7 @@ impl KeptGraph {
             let loops = stream.loops()?;
             stream.edges = self.manifest.edges.saturating_sub(loops) / 2 + loops;
         }
-        Ok((stream, ids))
+        Ok(stream)
     }
 }
 

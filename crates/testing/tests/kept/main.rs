@@ -6,6 +6,7 @@ mod damage;
 mod disks;
 mod faults;
 mod golden;
+mod parts;
 mod readings;
 
 use std::path::PathBuf;

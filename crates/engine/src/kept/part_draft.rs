@@ -1,0 +1,240 @@
+//! A part of a graph while it is kept, and the list of all parts, which makes a graph of them.
+//!
+//! ```text
+//! begin    parts that an ingest left that was killed are removed   DIR, without a list
+//! keep     as any graph                                            DIR/part-R
+//! publish  when all machines have kept theirs                      DIR/parts
+//! ```
+//! Machines that find each other's parts, as processes of one computer do, have one list, which the
+//! first of them writes.
+//!
+//! Invariants: no part of a graph that has a list is removed but by who removes the graph · a part
+//! that is being kept by another process is left. Checked in `refuse_to_replace_parts` and
+//! `remove_left`. Tested by `parts_without_a_list_are_no_graph` and
+//! `parts_of_another_process_are_left`.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use welter_store::io::IoOptions;
+use welter_store::{StoreError, durable, sealed};
+
+use super::KeptGraph;
+use super::draft::{StaleStaging, clear, lock};
+use super::parts::{KeptParts, LIST, PartEntry, PartsList, is_kept_in_parts, name_of, number_of};
+use super::remove::remove;
+use crate::EngineError;
+
+/// A part that a machine is about to keep. It goes when this is dropped before the graph was
+/// whole.
+#[derive(Debug)]
+pub struct PartDraft {
+    directory: PathBuf,
+    number: usize,
+    /// Lock on the part, once it is kept.
+    locked: Option<File>,
+    has_list: bool,
+    is_whole: bool,
+}
+
+impl PartDraft {
+    /// Begins the part of this number, of as many, in a directory that may be that of others too.
+    /// Removes what an ingest has left there that was killed: parts whose numbers are this one, or
+    /// this one and the number of parts several times.
+    ///
+    /// # Errors
+    /// When there is a graph or something else, or nothing can be made there.
+    pub fn begin(
+        directory: &Path,
+        (number, parts): (usize, usize),
+    ) -> Result<(Self, StaleStaging), StoreError> {
+        refuse_to_replace_parts(directory)?;
+        match durable::make_directory(directory, None) {
+            Err(StoreError::Create { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+            }
+            made => made?,
+        }
+        let is_own = |left: usize| left % parts.max(1) == number;
+        let stale = remove_left(directory, is_own)?;
+        let directory = directory.to_owned();
+        let draft = Self { directory, number, locked: None, has_list: false, is_whole: false };
+        Ok((draft, stale))
+    }
+
+    /// Directory in which the part is to be kept.
+    pub fn path(&self) -> PathBuf {
+        self.directory.join(name_of(self.number))
+    }
+
+    /// The entry of the part, once it is kept.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn entry(&mut self) -> Result<PartEntry, EngineError> {
+        let path = self.path();
+        self.locked = lock(&path);
+        PartEntry::of(&KeptGraph::open(&path, &IoOptions::default())?)
+    }
+
+    /// Writes the list, unless the machine of an earlier part does so here.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn publish(&mut self, list: &PartsList) -> Result<(), StoreError> {
+        let is_here = |(number, entry): (usize, &PartEntry)| {
+            let path = self.directory.join(name_of(number));
+            let kept = KeptGraph::open(&path, &IoOptions::default());
+            kept.is_ok_and(|kept| kept.manifest().graph == entry.graph)
+        };
+        if list.parts().iter().enumerate().take(self.number).any(is_here) {
+            return Ok(());
+        }
+        self.has_list = true;
+        sealed::seal(&self.directory.join(LIST), &list.identity(), &list.encode(), None)
+    }
+
+    /// Leaves the part to the graph, which is whole.
+    pub fn end(mut self) {
+        self.is_whole = true;
+    }
+}
+
+impl Drop for PartDraft {
+    fn drop(&mut self) {
+        if self.is_whole {
+            return;
+        }
+        // The error cannot be reported any more, and the next ingest removes what is left.
+        if self.has_list {
+            let _ = durable::remove(&self.directory.join(LIST), None);
+        }
+        let _ = remove(&self.path());
+        self.locked = None;
+        // Others may have parts in it.
+        let _ = fs::remove_dir(&self.directory);
+    }
+}
+
+/// Refuses a directory that has a graph in it, or anything that no ingest into parts has left.
+///
+/// # Errors
+/// [`StoreError::Create`] then.
+pub fn refuse_to_replace_parts(directory: &Path) -> Result<(), StoreError> {
+    let is_free = directory.symlink_metadata().is_err();
+    let is_empty = || names(directory).is_ok_and(|names| names.is_empty());
+    if is_free || has_left_parts(directory) || is_empty() {
+        return Ok(());
+    }
+    Err(StoreError::Create { file: directory.to_owned(), source: ErrorKind::AlreadyExists.into() })
+}
+
+/// Whether a directory has nothing but what an ingest into parts leaves that does not end.
+pub fn has_left_parts(directory: &Path) -> bool {
+    let are_left = |names: Vec<String>| !names.is_empty() && names.iter().all(|it| is_ours(it));
+    !is_kept_in_parts(directory) && names(directory).is_ok_and(are_left)
+}
+
+/// Names in a directory.
+fn names(directory: &Path) -> io::Result<Vec<String>> {
+    let entries = fs::read_dir(directory)?;
+    entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+}
+
+/// Name of what is made under a temporary name.
+fn stem(name: &str) -> &str {
+    let stem = name.strip_prefix('.').and_then(|name| Some(name.split_once(".tmp-")?.0));
+    stem.unwrap_or(name)
+}
+
+/// Whether a name is one that an ingest into parts gives.
+fn is_ours(name: &str) -> bool {
+    stem(name) == LIST || number_of(stem(name)).is_some()
+}
+
+/// Removes parts, whole or not, that `is_own` says of their numbers.
+fn remove_left(
+    directory: &Path,
+    is_own: impl Fn(usize) -> bool,
+) -> Result<StaleStaging, StoreError> {
+    let failed = |source| StoreError::Io { what: "read it", file: directory.to_owned(), source };
+    let names = names(directory).map_err(failed)?;
+    let mut numbers: Vec<usize> = names.iter().filter_map(|name| number_of(stem(name))).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let mut stale = StaleStaging::default();
+    for number in numbers.into_iter().filter(|number| is_own(*number)) {
+        let path = directory.join(name_of(number));
+        let StaleStaging { removed, left } = clear(&path);
+        stale.removed.extend(removed);
+        stale.left.extend(left);
+        if !path.is_dir() {
+            continue;
+        }
+        let busy = || StoreError::Create {
+            file: path.clone(),
+            source: io::Error::new(ErrorKind::ResourceBusy, "another process keeps a graph there"),
+        };
+        let _locked = lock(&path).ok_or_else(busy)?;
+        match remove(&path) {
+            // A removal that was cut short has left a folder.
+            Err(StoreError::Missing { .. }) => drop(fs::remove_dir(&path)),
+            removed => removed?,
+        }
+        if path.is_dir() { stale.left.push(path) } else { stale.removed.push(path) }
+    }
+    Ok(stale)
+}
+
+/// Removes a graph in parts, as far as it is here, or what is left of one: the list first, then all
+/// parts.
+///
+/// # Errors
+/// [`StoreError::Missing`] where there is none; when something else is in the directory, and when
+/// something cannot be removed.
+pub fn remove_parts(directory: &Path) -> Result<(), StoreError> {
+    let list = directory.join(LIST);
+    let found = names(directory).unwrap_or_default();
+    if !found.iter().any(|name| is_ours(name)) {
+        return Err(StoreError::Missing { file: list });
+    }
+    if !found.iter().all(|name| is_ours(name)) {
+        let what = "remove it, since not all in it is of a kept graph";
+        let source = ErrorKind::DirectoryNotEmpty.into();
+        return Err(StoreError::Io { what, file: directory.to_owned(), source });
+    }
+    durable::remove(&list, None)?;
+    durable::sync_directory(directory, None)?;
+    remove_left(directory, |_| true)?;
+    for name in found.iter().filter(|name| stem(name) == LIST) {
+        durable::remove(&directory.join(name), None)?;
+    }
+    durable::remove_directory(directory, None)?;
+    let parent = directory.parent().filter(|parent| *parent != Path::new(""));
+    durable::sync_directory(parent.unwrap_or(Path::new(".")), None)
+}
+
+/// Removes what ingests of this computer into parts have left that did not end, as far as no process
+/// has it: parts without a list, or with one that names others. Says what was removed; what cannot
+/// be is left to the next ingest.
+pub fn clear_left_parts(directory: &Path) -> StaleStaging {
+    let list = directory.join(LIST);
+    if is_kept_in_parts(directory) {
+        let parts = KeptParts::open(directory, &IoOptions::default());
+        if parts.is_ok_and(|parts| parts.are_all_here()) {
+            return StaleStaging::default();
+        }
+        let _ = durable::remove(&list, None);
+    }
+    let mut stale = StaleStaging::default();
+    if has_left_parts(directory) {
+        stale = remove_left(directory, |_| true).unwrap_or_default();
+        let lists = names(directory).unwrap_or_default().into_iter();
+        for name in lists.filter(|name| stem(name) == LIST) {
+            let _ = durable::remove(&directory.join(name), None);
+        }
+    }
+    // Where there is something else it stays.
+    let _ = durable::remove_directory(directory, None);
+    stale
+}
