@@ -99,7 +99,7 @@ pub use report::{Report, Reported, RequestCounter};
 pub use running::{Reach, Run, RunningMachine};
 pub use serve::serve;
 pub use settings::Settings;
-pub use share::{Share, own_edges};
+pub use share::{OwnEdges, Share, own_edges};
 pub use taking::{Inspect, ResultPlace, Written};
 pub use task::Task;
 pub use threads::{MakeTask, Threads};

@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use welter_engine::EngineError;
-use welter_model::edges::{EdgeList, EdgeStream, Reading, StreamError};
+use welter_model::edges::{Batch, EdgeList, EdgeStream, Reading, StreamError};
 use welter_protocol::Rank;
 use welter_worker::{Input, InputEdge};
 
@@ -87,6 +87,88 @@ pub fn own_edges(stream: &dyn EdgeStream, me: (Rank, usize)) -> Result<EdgeList,
         })?;
     }
     Ok(list)
+}
+
+/// The edges of a machine as a stream, of one that stays where it is.
+pub struct OwnEdges {
+    stream: Arc<dyn EdgeStream>,
+    parts: Range<usize>,
+    /// Edges of these parts that are its own, counted from the first one.
+    own: Range<u64>,
+    /// Edges before each of these parts, likewise; 0 where parts do not know their edges.
+    begins: Vec<u64>,
+    edges: u64,
+}
+
+impl OwnEdges {
+    /// The edges of a machine. Reads them once where parts do not know how many edges they have.
+    ///
+    /// # Errors
+    /// When the stream cannot be read.
+    pub fn new(stream: Arc<dyn EdgeStream>, me: (Rank, usize)) -> Result<Self, StreamError> {
+        let (parts, own) = parts(&*stream, me);
+        let sizes: Option<Vec<u64>> = parts.clone().map(|part| stream.part_edges(part)).collect();
+        let (begins, edges) = match sizes {
+            Some(sizes) => {
+                let mut end = 0;
+                let begins = sizes.iter().map(|size| {
+                    let begin = end;
+                    end += size;
+                    begin
+                });
+                let begins: Vec<u64> = begins.collect();
+                (begins, own.end.min(end).saturating_sub(own.start))
+            }
+            None => {
+                let mut edges = 0;
+                for part in parts.clone() {
+                    stream.read(part, &mut |batch| {
+                        edges += batch.pairs.len() as u64;
+                        true
+                    })?;
+                }
+                (vec![0; parts.len()], edges)
+            }
+        };
+        Ok(Self { stream, parts, own, begins, edges })
+    }
+}
+
+impl EdgeStream for OwnEdges {
+    fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    fn weighted(&self) -> bool {
+        self.stream.weighted()
+    }
+
+    fn slots(&self) -> Option<u64> {
+        self.stream.slots()
+    }
+
+    /// Bytes of the whole stream, which stays.
+    fn resident_bytes(&self) -> u64 {
+        self.stream.as_ref().resident_bytes()
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        let mut passed = self.begins[part];
+        self.stream.read(self.parts.start + part, &mut |batch| {
+            let within = own_of(&self.own, &mut passed, batch.pairs.len());
+            let weights = batch.weights.map(|weights| &weights[within.clone()]);
+            let own = Batch { pairs: &batch.pairs[within], weights };
+            visit(own) && passed < self.own.end
+        })
+    }
 }
 
 /// The edges of a batch of `edges` that are a machine's own.
@@ -216,6 +298,66 @@ mod tests {
         }
     }
 
+    /// The edges of all parts of a stream.
+    fn pairs_of(stream: &dyn EdgeStream) -> Vec<[u32; 2]> {
+        let mut found = Vec::new();
+        for part in 0..stream.parts() {
+            let visit = &mut |batch: Batch<'_>| {
+                found.extend_from_slice(batch.pairs);
+                true
+            };
+            stream.read(part, visit).unwrap();
+        }
+        found
+    }
+
+    /// A list whose parts do not know how many edges they have.
+    struct Unknown(EdgeList);
+
+    impl EdgeStream for Unknown {
+        fn parts(&self) -> usize {
+            self.0.parts()
+        }
+
+        fn edges(&self) -> u64 {
+            self.0.edges()
+        }
+
+        fn weighted(&self) -> bool {
+            self.0.weighted()
+        }
+
+        fn slots(&self) -> Option<u64> {
+            self.0.slots()
+        }
+
+        fn read(
+            &self,
+            part: usize,
+            visit: &mut dyn FnMut(Batch<'_>) -> bool,
+        ) -> Result<(), StreamError> {
+            self.0.read(part, visit)
+        }
+    }
+
+    #[test]
+    fn edges_of_a_machine_are_counted_where_parts_do_not_know_them() {
+        let mut list = EdgeList::new(Some(9), true);
+        for size in [3, 1, 4, 1, 5] {
+            list.push(vec![[size, 1]; size as usize], vec![f64::from(size); size as usize]);
+        }
+        let expected: Vec<[u32; 2]> = list.pairs().collect();
+        let stream: Arc<dyn EdgeStream> = Arc::new(Unknown(list));
+        for machines in 1..7 {
+            let own = |rank| OwnEdges::new(stream.clone(), (rank, machines)).unwrap();
+            let shares: Vec<_> = (0..machines).map(|rank| pairs_of(&own(rank))).collect();
+            assert_eq!(shares.concat(), expected);
+            let counts = (0..machines).map(|rank| own(rank).edges() as usize);
+            assert!(counts.eq(shares.iter().map(Vec::len)));
+            assert!(own(0).weighted() && own(0).slots() == Some(9));
+        }
+    }
+
     #[test]
     fn weights_may_say_which_way_edges_lead() {
         let duplicates = Duplicates::Directions;
@@ -292,6 +434,8 @@ mod tests {
                 for (rank, share) in shares.iter().enumerate() {
                     let own = own_edges(&*stream, (rank, machines)).unwrap();
                     assert_eq!(own.pairs().collect::<Vec<_>>(), *share);
+                    let own = OwnEdges::new(stream.clone(), (rank, machines)).unwrap();
+                    assert_eq!((pairs_of(&own), own.edges()), (share.clone(), share.len() as u64));
                 }
                 shares
             });

@@ -74,8 +74,13 @@ pub(crate) fn together(
     Ok(found)
 }
 
-/// A round in which each member says the same to all, or has failed.
-pub(crate) fn gather(
+/// A round in which each member says the same to all, or has failed. What each has said comes back,
+/// by their numbers.
+///
+/// # Errors
+/// The failure of the first member that has failed, on all; [`InputError::Lost`] when one is out of
+/// reach, and [`InputError::Cancelled`].
+pub fn gather(
     exchange: &mut dyn Exchange,
     own: Result<Vec<u8>, InputError>,
 ) -> Result<Vec<Vec<u8>>, InputError> {

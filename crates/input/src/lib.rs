@@ -140,7 +140,7 @@ use welter_progress::{Progress, Unit};
 use crate::collect::agreed;
 pub use crate::collect::{Collector, DeclaredVertices, EdgeRun, Ids, SLOTS_MAX};
 pub use crate::error::InputError;
-pub use crate::exchange::{Channels, Exchange};
+pub use crate::exchange::{Channels, Exchange, gather};
 pub use crate::format::{Format, RawLayout, RawWeight};
 pub use crate::frame::read_frame;
 use crate::gathering::collected;
