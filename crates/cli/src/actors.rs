@@ -40,7 +40,7 @@ pub(crate) fn run(
     address: Option<&str>,
     ends: RunHooks,
 ) -> Result<(), Failure> {
-    let cluster = &args.cluster;
+    let cluster = &args.cluster.place;
     let unused = [
         ("--rank", cluster.rank.is_some()),
         ("--credentials", cluster.credentials.is_some()),

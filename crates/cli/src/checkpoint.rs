@@ -125,6 +125,10 @@ impl Input {
                 let (graph, generation) = (manifest.graph, manifest.generation);
                 vec![Self::Kept { name: name.clone(), graph, generation }]
             }
+            Source::Parts(name, parts) => {
+                let (graph, generation) = (parts.list().number(), 0);
+                vec![Self::Kept { name: name.clone(), graph, generation }]
+            }
         };
         if !tables.is_empty() {
             inputs.extend(files(&source::names(tables)?)?);
@@ -399,7 +403,7 @@ pub(crate) fn run_description(
         laid.put(&mut options.resources);
     }
     // Machines that are processes of one computer are started with the words of then.
-    let then = options.cluster.cluster.as_ref().and_then(|_| job.relative(&options));
+    let then = options.cluster.place.cluster.as_ref().and_then(|_| job.relative(&options));
     put(&mut options);
     if let Some(path) = then.or_else(|| job.relative(&options)) {
         there(&job.directory, &path)?;

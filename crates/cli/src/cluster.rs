@@ -40,7 +40,7 @@ use crate::number_format::counted;
 use crate::numbered::{Numbered, column};
 use crate::preview::Top;
 use crate::session::Session;
-use crate::shares::{GraphInput, InputReading, known_disks};
+use crate::shares::{GraphInput, InputReading, Shares, known_disks};
 
 /// Number of the graph in its chunks: a cluster has one.
 const GRAPH: u64 = 1;
@@ -110,8 +110,8 @@ pub(crate) struct Job {
     batches: BatchCounter,
     /// Number of machines.
     machines: usize,
-    /// Bytes that each machine has parsed, where each has parsed its share.
-    parsed_bytes: Option<Vec<u64>>,
+    /// Facts of the shares, where each machine has one.
+    shares: Option<Shares>,
 }
 
 impl Job {
@@ -182,7 +182,7 @@ impl Job {
             objects: session.objects_before(),
             batches,
             machines,
-            parsed_bytes: shares.map(|shares| shares.bytes),
+            shares,
         };
         job.messages = sends.then(|| job.sending(algorithm, args)).transpose()?;
         Ok(job)
@@ -260,9 +260,14 @@ impl Job {
         format!("{shared:?} {count} {:?} {route} {read}", self.reading)
     }
 
-    /// Whether each machine has parsed its share of the input, and has no other edges.
+    /// Whether each machine has its share of the input, and has no other edges.
     pub(crate) fn has_share(&self) -> bool {
-        self.parsed_bytes.is_some()
+        self.shares.is_some()
+    }
+
+    /// How shares were dealt out, in words for a machine that comes later.
+    pub(crate) fn deal(&self) -> &str {
+        self.shares.as_ref().map_or("", |shares| shares.deal.as_str())
     }
 
     /// The task of a machine, which reads its share.
@@ -290,7 +295,7 @@ impl Job {
             columns = self.decoder().columns(&finished.vertices());
             self.finding_of(&columns, &finished.decided)?
         };
-        let Self { count, named, program, choice, messages, mut notes, parsed_bytes, .. } = self;
+        let Self { count, named, program, choice, messages, mut notes, shares, .. } = self;
         notes.extend(restarts(&finished));
         notes.extend(finding.note.clone());
         notes.extend(choice.placement.as_ref().and_then(|placement| placement.note.clone()));
@@ -312,7 +317,7 @@ impl Job {
                 placement: choice.placement.map(|it| (it.name(), it.reason)),
                 route_reason: choice.reason,
                 transport: messages.map(|job| transport_name(job.settings.transport)),
-                parsed_bytes,
+                parsed_bytes: shares.map(|shares| shares.bytes),
                 partitions: finished.manifest.shape.partitions,
                 restarts: finished.restarts,
                 suspicions: finished.suspicions,
@@ -371,7 +376,7 @@ fn contents_of(
     GraphInput { numbered, shares, .. }: &GraphInput,
 ) -> Result<u64, Failure> {
     // Processes of one computer read the same files.
-    if matches!(args.cluster.cluster, Some(Cluster::Local(_)) | None) {
+    if matches!(args.cluster.place.cluster, Some(Cluster::Local(_)) | None) {
         return Ok(0);
     }
     match shares {

@@ -35,7 +35,7 @@ pub(crate) fn disk_share(
     machines: usize,
     session: &Session,
 ) -> Option<DiskRates> {
-    let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
+    let is_local = matches!(args.cluster.place.cluster, Some(Cluster::Local(_)));
     let sharing = (if is_local { machines } else { 1 }) as f64;
     let rates = |Device { read, write, .. }: Device| DiskRates {
         read: read as f64 / sharing,

@@ -1,7 +1,9 @@
 //! `welter explain ... --cluster WHERE`: the plan of a machine, before any is started.
 
 use crate::algorithms::algorithm::Algorithm;
-use crate::args::{CheckpointArgs, Cluster, ClusterArgs, ExplainOptions, RunOptions, TableArgs};
+use crate::args::{
+    CheckpointArgs, Cluster, ClusterArgs, ExplainOptions, PlaceArgs, RunOptions, TableArgs,
+};
 use crate::cluster::{Job, ProcessRole};
 use crate::cluster_options::{check, otherwise, unfit};
 use crate::computers::machines_of;
@@ -21,7 +23,7 @@ fn explained(args: &ExplainOptions, cluster: &Cluster) -> RunOptions {
         checkpoint: CheckpointArgs::default(),
         resources: resources.clone(),
         cluster: ClusterArgs {
-            cluster,
+            place: PlaceArgs { cluster, ..PlaceArgs::default() },
             mirror: *mirror,
             placing: placing.clone(),
             ..ClusterArgs::default()

@@ -50,9 +50,9 @@ pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), 
         return Err(unfit("each machine reads the table, which standard input gives once"));
     }
     let sends = args.resources.route == Some(RouteArg::Send);
-    let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
+    let is_local = matches!(args.cluster.place.cluster, Some(Cluster::Local(_)));
     if args.checkpoint.checkpoint.is_some() {
-        let is_ray = matches!(args.cluster.cluster, Some(Cluster::Ray(_)));
+        let is_ray = matches!(args.cluster.place.cluster, Some(Cluster::Ray(_)));
         check_checkpoint(sends, is_ray)?;
     }
     check_uploads(args)?;
@@ -201,7 +201,8 @@ pub(crate) fn checkpoint_interval(args: &RunOptions) -> u32 {
 
 /// Threads of a machine that computes: as stated, or its share of the cores of this computer.
 fn machine_threads(args: &RunOptions) -> usize {
-    let here = if let Some(Cluster::Local(machines)) = args.cluster.cluster { machines } else { 1 };
+    let here =
+        if let Some(Cluster::Local(machines)) = args.cluster.place.cluster { machines } else { 1 };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     args.resources.threads.unwrap_or(cores / here)
 }
@@ -279,7 +280,7 @@ fn copies(args: &RunOptions) -> Copies {
 /// its cores.
 pub(crate) fn threads(args: &RunOptions, rank: Option<usize>, machines: usize) -> Option<usize> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
+    let is_local = matches!(args.cluster.place.cluster, Some(Cluster::Local(_)));
     let share = (is_local && rank.is_some()).then_some((cores / machines).max(1));
     args.resources.threads.or(share)
 }

@@ -104,7 +104,7 @@ impl RouteChoice {
     fn place(&mut self, premises: &Premises<'_>, args: &RunOptions) -> Result<(), Failure> {
         let (machines, disks) = (premises.settings.machines, premises.disks);
         let stated = args.cluster.placing.network.map(|rate| rate as f64);
-        let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
+        let is_local = matches!(args.cluster.place.cluster, Some(Cluster::Local(_)));
         // The network of one computer is what a byte costs its cores.
         let sending = self.plan.as_ref().and_then(|plan| plan.sending.as_ref());
         let transport = sending.map_or(Transport::Tcp, |sending| sending.transport);

@@ -166,6 +166,7 @@ Examples:
   welter ingest links.tsv.zst -o links    then: welter run pagerank links
   welter ingest friends.csv --undirected --drop-duplicates -o friends
   welter ingest rmat:26 -o big --memory 1GiB --scratch /mnt/nvme
+  welter ingest big.csv -o big --cluster local:4    a part a machine
 
 The graph is there once all of it is on the device. What a run wants read otherwise (--direction in,
 --undirected) is made from it again, in memory or in temporary files.";

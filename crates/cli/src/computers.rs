@@ -21,7 +21,7 @@ use welter_progress::{FailureKind, Progress};
 use welter_worker::Partitioning;
 
 use crate::algorithms::algorithm::Algorithm;
-use crate::args::{Cluster, ClusterArgs, MACHINES_MAX, RunOptions};
+use crate::args::{Cluster, MACHINES_MAX, PlaceArgs, RunOptions};
 use crate::cluster::{ClusterOutcome, Job, ProcessRole};
 use crate::cluster_directory::Directory;
 use crate::cluster_options::unfit;
@@ -65,7 +65,7 @@ fn lacking(what: &str) -> Failure {
 }
 
 /// The place of this machine.
-fn seating(args: &ClusterArgs, cluster: &Cluster) -> Result<Seating, Failure> {
+pub(crate) fn seating(args: &PlaceArgs, cluster: &Cluster) -> Result<Seating, Failure> {
     let rank = args.rank.or_else(environment::rank);
     let rank = rank.ok_or_else(|| lacking("which machine is this? Say --rank I or set RANK"))?;
     let (machines, first, port) =
@@ -123,7 +123,7 @@ pub(crate) fn take_part(
     cluster: &Cluster,
     ends: RunHooks,
 ) -> Result<(), Failure> {
-    let seating = seating(&args.cluster, cluster)?;
+    let seating = seating(&args.cluster.place, cluster)?;
     if matches!(seating.trust, Trust::Network) {
         crate::say::line(format_args!(
             "warning: machines prove nothing to each other, and what they say can be read"
@@ -253,7 +253,7 @@ fn led(
     let mut seating = seating.clone();
     let of = (Some([run.digest(), run.contents]), number_of_run());
     let peers = if job.has_share() {
-        Peers::of_shares(&seating, of, &session.progress)?
+        Peers::of_shares(&seating, of, job.deal(), &session.progress)?
     } else {
         Peers::new(&seating, of, &session.progress)?
     };

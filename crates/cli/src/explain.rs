@@ -12,6 +12,7 @@ use crate::choice::MethodUsed;
 use crate::cluster_explain;
 use crate::expected;
 use crate::failure::Failure;
+use crate::kept_parts;
 use crate::load::{self, Source};
 use crate::price_forecast::PriceForecast;
 use crate::session::{Forecast, InputRequests, Session};
@@ -61,7 +62,7 @@ pub(crate) fn explained(
     }
     let throughput = match source {
         Source::Kept(_, kept) => session.throughput_of(plan, kept)?,
-        Source::Files(_) | Source::Generator(..) | Source::InMemoryEdges(_) => {
+        Source::Files(_) | Source::Parts(..) | Source::Generator(..) | Source::InMemoryEdges(_) => {
             session.throughput(plan)?
         }
     };
@@ -83,6 +84,9 @@ fn describe(
         Source::Files(names) => load::shown(names),
         Source::Generator(spec, _) => format!("{spec}, generated"),
         Source::Kept(directory, _) => format!("{directory}, kept"),
+        Source::Parts(directory, parts) => {
+            format!("{directory}, kept in {}", kept_parts::count(parts.list()))
+        }
         Source::InMemoryEdges(held) => format!("{}, in memory", held.name()),
     };
     let ids = match estimate.ids {

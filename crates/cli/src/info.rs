@@ -21,6 +21,7 @@ use welter_model::table::{ColumnData, Columns, Id, VertexColumn};
 use crate::args::InfoArgs;
 use crate::directions::Directions;
 use crate::failure::{Failure, printable};
+use crate::kept_parts;
 use crate::load::Source;
 use crate::number_format::grouped;
 use crate::parts::for_parts;
@@ -31,6 +32,12 @@ use crate::stdout::print;
 pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     let mut session = Session::start(args.resources.clone())?;
     let source = Source::with(&args.input, &args.resources)?;
+    if let Source::Parts(name, parts) = &source
+        && !parts.are_all_here()
+    {
+        session.end_progress();
+        return print(&kept_parts::description(name, parts));
+    }
     let options = |weight| args.input.options(weight, args.resources.threads);
     let weighted = match source.estimate(&options(WeightChoice::IfPresent)) {
         Ok(estimate) => if estimate.weighted { "yes" } else { "no" }.to_owned(),

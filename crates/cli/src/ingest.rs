@@ -12,16 +12,18 @@ use welter_input::ReadOptions;
 use welter_input::source::says_format;
 use welter_objects::Location;
 use welter_output::{OutputError, probe};
+use welter_progress::FailureKind;
 use welter_store::StoreError;
 use welter_store::frame::Compression;
 use welter_store::io::{IoOptions, Remote};
 
-use crate::args::{GraphArgs, InputArgs, ResourceArgs, WeightArgs};
+use crate::args::{GraphArgs, InputArgs, PlaceArgs, ResourceArgs, WeightArgs};
 use crate::directions::Directions;
 use crate::elsewhere;
 use crate::failure::{Failure, printable};
 use crate::interrupt;
 use crate::kept::{not_here, open};
+use crate::kept_parts;
 use crate::load::Source;
 use crate::local;
 use crate::number_format::{counted, seconds};
@@ -32,18 +34,20 @@ use crate::stdout::print;
 #[derive(Debug, Args)]
 pub(crate) struct IngestArgs {
     #[command(flatten)]
-    input: InputArgs,
+    pub(crate) input: InputArgs,
     #[command(flatten)]
-    weights: WeightArgs,
+    pub(crate) weights: WeightArgs,
     #[command(flatten)]
-    graph: GraphArgs,
+    pub(crate) graph: GraphArgs,
     /// Directory or URL to keep the graph in; it must not be there yet
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    output: PathBuf,
+    pub(crate) output: PathBuf,
     #[command(flatten)]
-    disks: DiskArgs,
+    pub(crate) disks: DiskArgs,
     #[command(flatten)]
-    resources: ResourceArgs,
+    pub(crate) resources: ResourceArgs,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
 }
 
 /// Other disks that a kept graph lies on.
@@ -56,6 +60,11 @@ pub(crate) struct DiskArgs {
 }
 
 impl DiskArgs {
+    /// Whether any are stated.
+    pub(crate) fn are_stated(&self) -> bool {
+        !self.disks.is_empty()
+    }
+
     /// Refuses disks where the graph cannot lie, before anything is read.
     pub(crate) fn refuse_for(&self, directory: &Path) -> Result<(), Failure> {
         let Some(first) = self.disks.first() else { return Ok(()) };
@@ -111,9 +120,14 @@ pub(crate) fn refuse_to_replace(directory: &Path) -> Result<(), Failure> {
     if directory.symlink_metadata().is_err() {
         return Ok(());
     }
+    Err(is_there(directory))
+}
+
+/// The failure of a directory that is there.
+pub(crate) fn is_there(directory: &Path) -> Failure {
     let path = directory.display();
-    Err(Failure::output(format!("{path}: is there already, and is not replaced"))
-        .hint("name another directory, or remove this one first"))
+    Failure::output(format!("{path}: is there already, and is not replaced"))
+        .hint("name another directory, or remove this one first")
 }
 
 /// Refuses the URL of a folder where no object may be written, since hours of reading would be lost
@@ -140,15 +154,9 @@ pub(crate) fn will_send(directory: &Path, session: &mut Session) {
     }
 }
 
-/// Keeps a graph in a directory; also says what a person should know about how it was read.
-pub(crate) fn keep(
-    source: &Source,
-    options: ReadOptions,
-    graph: GraphArgs,
-    (directory, disks): (&Path, &DiskArgs),
-    session: &Session,
-) -> Result<(Manifest, StaleStaging, Vec<String>), Failure> {
-    let wanted = GraphRequest {
+/// The graph that is kept of a source.
+pub(crate) fn request(source: &Source, options: ReadOptions, graph: GraphArgs) -> GraphRequest<'_> {
+    GraphRequest {
         source,
         options,
         reading: graph.into(),
@@ -158,7 +166,18 @@ pub(crate) fn keep(
         frontier: FrontierMode::default(),
         index: IndexMode::default(),
         ends: false,
-    };
+    }
+}
+
+/// Keeps a graph in a directory; also says what a person should know about how it was read.
+pub(crate) fn keep(
+    source: &Source,
+    options: ReadOptions,
+    graph: GraphArgs,
+    (directory, disks): (&Path, &DiskArgs),
+    session: &Session,
+) -> Result<(Manifest, StaleStaging, Vec<String>), Failure> {
+    let wanted = request(source, options, graph);
     let (disks, io) = (disks.disks.clone(), IoOptions::default());
     let parts_from = stated_bytes("WELTER_PART_BYTES");
     let options =
@@ -227,16 +246,7 @@ pub(crate) fn ingest(args: &IngestArgs) -> Result<(), Failure> {
     for note in &notes {
         session.say(&format!("note: {}", printable(note)));
     }
-    for path in leftovers.removed {
-        let path = printable(&path.display().to_string());
-        session.say(&format!("note: removed {path}, which an ingest left that did not end"));
-    }
-    for path in leftovers.left {
-        let path = printable(&path.display().to_string());
-        session.say(&format!(
-            "note: {path} is left of an ingest that did not end, but not all in it is of ours"
-        ));
-    }
+    say_left(&session, leftovers);
     session.say(&format!(
         "{}: {}, {}{}, {}, {}",
         printable(&args.output.display().to_string()),
@@ -249,6 +259,20 @@ pub(crate) fn ingest(args: &IngestArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Says what ingests have left that did not end.
+pub(crate) fn say_left(session: &Session, leftovers: StaleStaging) {
+    for path in leftovers.removed {
+        let path = printable(&path.display().to_string());
+        session.say(&format!("note: removed {path}, which an ingest left that did not end"));
+    }
+    for path in leftovers.left {
+        let path = printable(&path.display().to_string());
+        session.say(&format!(
+            "note: {path} is left of an ingest that did not end, but not all in it is of ours"
+        ));
+    }
+}
+
 /// Removes a kept graph, on whatever disks it lies.
 pub(crate) fn remove(args: &RemoveArgs) -> Result<(), Failure> {
     remove_graph(&args.directory)
@@ -258,6 +282,9 @@ pub(crate) fn remove(args: &RemoveArgs) -> Result<(), Failure> {
 pub(crate) fn remove_graph(directory: &Path) -> Result<(), Failure> {
     if let Some(remote) = elsewhere::of(directory)? {
         return remove_elsewhere(directory, &remote);
+    }
+    if kept::is_kept_in_parts(directory) || kept::has_left_parts(directory) {
+        return Ok(kept::remove_parts(directory)?);
     }
     match kept::remove(directory) {
         Err(StoreError::Missing { .. }) => Err(not_here(directory)),
@@ -299,23 +326,51 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
         ..ResourceArgs::default()
     };
     let mut session = Session::start(resources)?;
-    let kept = open(&args.directory)?;
-    let checked = session.check(&kept)?;
+    let name = printable(&args.directory.display().to_string());
+    let (checked, is) = if kept::is_kept_in_parts(&args.directory) {
+        checked_parts(&args.directory, &session)?
+    } else {
+        (session.check(&open(&args.directory)?)?, "whole".to_owned())
+    };
     session.end_progress();
     if args.quiet {
         return Ok(());
     }
     let Checked { files, bytes, chunks, edges, foreign } = checked;
-    let name = printable(&args.directory.display().to_string());
     for other in foreign {
         session.say(&format!("note: {name}/{} is no part of the graph", printable(&other)));
     }
     print(&format!(
-        "{name}: whole; {}, {}, {}, {}, {}\n",
+        "{name}: {is}; {}, {}, {}, {}, {}\n",
         counted(edges, "edge", "edges"),
         counted(chunks, "chunk", "chunks"),
         counted(files, "file", "files"),
         human_bytes(bytes),
         seconds(session.started.elapsed()),
     ))
+}
+
+/// Verifies the parts of a graph that are here; also says in words what was found.
+fn checked_parts(directory: &Path, session: &Session) -> Result<(Checked, String), Failure> {
+    let parts = kept_parts::open(directory)?;
+    if parts.here().next().is_none() {
+        let what = format!("{}: the graph has no part here", directory.display());
+        return Err(Failure::new(FailureKind::Missing, what));
+    }
+    // The list is a file too.
+    let mut all = Checked { files: 1, ..Checked::default() };
+    for (number, part) in parts.here() {
+        let Checked { files, bytes, chunks, edges, foreign } = session.check(part)?;
+        all.files += files;
+        all.bytes += bytes;
+        all.chunks += chunks;
+        all.edges += edges;
+        all.foreign.extend(foreign.iter().map(|name| format!("part-{number}/{name}")));
+    }
+    let is = if parts.are_all_here() {
+        format!("{}, whole", kept_parts::count(parts.list()))
+    } else {
+        format!("whole in {}", kept_parts::here(&parts))
+    };
+    Ok((all, is))
 }

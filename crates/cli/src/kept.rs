@@ -127,15 +127,19 @@ fn check_cache(kept: &KeptGraph, cache: &EdgeCacheAt) -> Result<(), Failure> {
 }
 
 /// Refuses what is said of an input and a kept graph cannot follow any more.
-pub(crate) fn refuse_reading(args: &InputArgs, kept: &KeptGraph) -> Result<(), Failure> {
-    let path = kept.path().display();
+/// `is_undirected`: whether it was kept with every edge both ways.
+pub(crate) fn refuse_reading(
+    args: &InputArgs,
+    (path, is_undirected): (&Path, bool),
+) -> Result<(), Failure> {
+    let path = path.display();
     if args.says_of_files() || args.says_of_vertices() || args.says_of_ids() {
         return Err(Failure::usage(format!(
             "{path}: a kept graph has been read; leave out what is said of formats, columns, ids \
              and vertices"
         )));
     }
-    if args.direction.directed && kept.manifest().reading.undirected {
+    if args.direction.directed && is_undirected {
         return Err(Failure::usage(format!(
             "{path}: was kept with every edge both ways; what way each went is not known any more"
         )));

@@ -30,6 +30,7 @@ mod cluster_copies;
 mod cluster_directory;
 mod cluster_explain;
 mod cluster_forecast;
+mod cluster_ingest;
 mod cluster_options;
 mod cluster_parts;
 mod cluster_placement;
@@ -40,6 +41,7 @@ mod commandline;
 mod computers;
 mod contents;
 mod convert;
+mod dealt_parts;
 mod directions;
 mod docs;
 mod elsewhere;
@@ -61,6 +63,7 @@ mod ingest;
 mod input_traffic;
 mod interrupt;
 mod kept;
+mod kept_parts;
 mod laid;
 mod levels;
 pub mod library;
@@ -143,7 +146,10 @@ fn perform(command: Command) -> Result<(), Failure> {
             let (algorithm, options) = algorithm.split();
             explain::explain(&*algorithm, &options)
         }
-        Command::Ingest(args) => ingest::ingest(&args),
+        Command::Ingest(args) => match &args.place.cluster {
+            Some(cluster) => cluster_ingest::ingest(&args, cluster),
+            None => ingest::ingest(&args),
+        },
         Command::Remove(args) => ingest::remove(&args),
         Command::Check(args) => ingest::check(&args),
         Command::Info(args) => info::info(&args),

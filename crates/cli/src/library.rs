@@ -336,6 +336,7 @@ impl Graph {
             Source::Kept(directory, kept) => {
                 (directory.clone(), kept::id_kind(kept.manifest()) == IdKind::Names)
             }
+            Source::Parts(directory, _) => (directory.clone(), estimate.ids == IdKind::Names),
             Source::Generator(spec, _) => (spec.clone(), false),
             Source::Files(names) => (load::shown(names), false),
         };

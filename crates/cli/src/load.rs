@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use welter_engine::kept::KeptGraph;
+use welter_engine::kept::{KeptGraph, KeptParts};
 use welter_input::generate::rmat::Rmat;
 use welter_input::generate::web::Web;
 use welter_input::source;
@@ -20,6 +20,7 @@ use crate::elsewhere;
 use crate::failure::Failure;
 use crate::in_memory_edges::InMemoryEdges;
 use crate::kept;
+use crate::kept_parts;
 use crate::loaded::Loaded;
 use crate::spec::{self, Generated};
 
@@ -32,6 +33,8 @@ pub(crate) enum Source {
     Generator(String, Generated),
     /// A graph that is kept, and its directory as the user wrote it.
     Kept(String, Box<KeptGraph>),
+    /// A graph in parts, and its directory as the user wrote it.
+    Parts(String, Box<KeptParts>),
     /// Edges that a caller in this process holds.
     InMemoryEdges(Arc<InMemoryEdges>),
 }
@@ -48,8 +51,16 @@ impl Source {
             if args.inputs.len() > 1 {
                 return Err(Failure::usage(format!("{name}: a kept graph is read alone")));
             }
-            kept::refuse_reading(args, &kept)?;
+            kept::refuse_reading(args, (input, kept.manifest().reading.undirected))?;
             return Ok(Self::Kept(name.to_string(), Box::new(kept)));
+        }
+        if let Some((input, parts)) = kept_parts::among(&args.inputs)? {
+            let name = input.display();
+            if args.inputs.len() > 1 {
+                return Err(Failure::usage(format!("{name}: a kept graph is read alone")));
+            }
+            kept::refuse_reading(args, (input, parts.list().is_undirected()))?;
+            return Ok(Self::Parts(name.to_string(), Box::new(parts)));
         }
         let inputs = args.inputs.iter().map(PathBuf::as_path);
         let all = inputs.chain(args.vertex_tables().map(Path::new));
@@ -130,7 +141,7 @@ impl Source {
         match self {
             Self::Files(names) => names.iter().any(|name| Location::of(name).is_some()),
             Self::Kept(..) => self.lies_elsewhere(),
-            Self::Generator(..) | Self::InMemoryEdges(_) => false,
+            Self::Parts(..) | Self::Generator(..) | Self::InMemoryEdges(_) => false,
         }
     }
 
@@ -168,7 +179,7 @@ impl Source {
                 paths.iter().flat_map(with_others).collect()
             }
             Self::Kept(_, kept) => kept.cache_files().map(Path::to_owned).collect(),
-            Self::Generator(..) | Self::InMemoryEdges(_) => Vec::new(),
+            Self::Parts(..) | Self::Generator(..) | Self::InMemoryEdges(_) => Vec::new(),
         }
     }
 
@@ -179,7 +190,7 @@ impl Source {
         };
         match self {
             Self::Files(names) => names.iter().all(is_file),
-            Self::Generator(..) | Self::Kept(..) | Self::InMemoryEdges(_) => true,
+            Self::Generator(..) | Self::Kept(..) | Self::Parts(..) | Self::InMemoryEdges(_) => true,
         }
     }
 
@@ -202,6 +213,7 @@ impl Source {
                     undirected: options.undirected.or(Some(both_ways)),
                 })
             }
+            Self::Parts(_, parts) => Ok(kept_parts::estimate(parts, options)),
             Self::InMemoryEdges(held) => Ok(held.estimate(options)),
             Self::Generator(..) => {
                 let edges = self.generate()?;
@@ -242,9 +254,17 @@ impl Source {
     /// Bytes of memory that it takes while it is read, and bytes of its ids, where both are known
     /// beforehand.
     pub(crate) fn opened_bytes(&self, options: &ReadOptions) -> Result<(u64, u64), Failure> {
-        let Self::Kept(_, kept) = self else { return Ok((0, 0)) };
-        let (edges, ids) = kept.stream(options.weight != WeightChoice::Ignore)?;
-        Ok((edges.resident_bytes(), ids.bytes()))
+        match self {
+            Self::Kept(_, kept) => {
+                let (edges, ids) = kept.stream(options.weight != WeightChoice::Ignore)?;
+                Ok((edges.resident_bytes(), ids.bytes()))
+            }
+            Self::Parts(name, parts) => {
+                let Loaded { edges, ids, .. } = kept_parts::load(name, parts, options)?;
+                Ok((edges.resident_bytes(), ids.bytes()))
+            }
+            Self::Files(_) | Self::Generator(..) | Self::InMemoryEdges(_) => Ok((0, 0)),
+        }
     }
 
     /// Whether sources and targets are two kinds of vertices, as far as is known before reading.
@@ -252,6 +272,7 @@ impl Source {
         match self {
             Self::InMemoryEdges(held) => held.has_two_kinds(),
             Self::Kept(_, kept) => kept::has_two_kinds(kept.manifest()),
+            Self::Parts(_, parts) => kept_parts::are_of_two_kinds(parts),
             Self::Files(_) | Self::Generator(..) => false,
         }
     }
@@ -297,6 +318,7 @@ impl Source {
                     notes: Vec::new(),
                 })
             }
+            Self::Parts(name, parts) => kept_parts::load(name, parts, options),
             Self::InMemoryEdges(held) => held.lend(options),
             Self::Generator(input, _) => Ok(Loaded {
                 edges: self.generate()?,
@@ -312,7 +334,7 @@ impl Source {
 
     fn generate(&self) -> Result<Box<dyn EdgeStream>, Failure> {
         match self {
-            Self::Files(_) | Self::Kept(..) | Self::InMemoryEdges(_) => {
+            Self::Files(_) | Self::Kept(..) | Self::Parts(..) | Self::InMemoryEdges(_) => {
                 Err(Failure::usage("files are read and not generated"))
             }
             Self::Generator(_, generated) => stream(generated),

@@ -38,6 +38,9 @@ use crate::shares::{self, GraphInput, InputReading, may_share};
 /// Time in which processes that were started come to the hub. They have read nothing by then.
 const COMING: Duration = Duration::from_secs(30);
 
+/// Words that name a run: of the program, of the command, and of the algorithm.
+const RUN_NAMES: usize = 3;
+
 /// Words of a seat that machines are told which are started from now on.
 #[derive(Clone, Default)]
 struct SeatWords(Arc<Mutex<String>>);
@@ -72,7 +75,7 @@ impl Meeting {
 }
 
 /// The place of a member at the hub of a command, of as many machines; the command is the last one.
-fn seating(rank: usize, machines: usize, port: u16) -> Seating {
+pub(crate) fn seating(rank: usize, machines: usize, port: u16) -> Seating {
     Seating {
         rank,
         machines: machines + 1,
@@ -98,7 +101,7 @@ pub(crate) fn run(
     let told = SeatWords::default();
     let words = told.clone();
     let command = move |rank: usize, directory: &Path, above: u32| {
-        machine((rank, above), &words.words(), directory)
+        machine((rank, above), (&words.words(), RUN_NAMES), directory)
     };
     let host = Processes::new(machines, directory, Box::new(command));
     let mut host = host.cancelled_with(&session.progress);
@@ -156,14 +159,19 @@ fn met(
     Ok(read)
 }
 
-/// The command of a machine: this one, and its place with what it is told.
-fn machine((rank, above): (usize, u32), told: &str, directory: &Path) -> Command {
+/// The command of a machine: this one, and its place with what it is told, behind as many words
+/// that name what is done.
+pub(crate) fn machine(
+    (rank, above): (usize, u32),
+    (told, names): (&str, usize),
+    directory: &Path,
+) -> Command {
     let mut command = argv::program();
     let mut place = std::ffi::OsString::from(format!("{rank}:{above}:{told}:"));
     place.push(directory);
     // Inputs may follow a `--`, behind which there are no options.
     let words = argv::run_words();
-    let (begin, rest) = words.split_at(words.len().min(3));
+    let (begin, rest) = words.split_at(words.len().min(names));
     command.args(begin.iter().skip(1)).arg(SEAT).arg(place).args(rest);
     // Ctrl-C is for the command alone, which ends its machines.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

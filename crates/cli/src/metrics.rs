@@ -53,7 +53,7 @@ pub(crate) fn watch(args: &ClusterArgs) -> Result<(Live, Option<Metrics>), Failu
 
 impl Metrics {
     fn start(address: SocketAddr, args: &ClusterArgs, live: Live) -> Result<Self, Failure> {
-        if !address.ip().is_loopback() && !args.insecure_trusted_network {
+        if !address.ip().is_loopback() && !args.place.insecure_trusted_network {
             let what = format!("--metrics {address}: figures are said to any who ask");
             let hint = "take an address of this computer (127.0.0.1, ::1), or say \
                         --insecure-trusted-network";

@@ -58,22 +58,44 @@ impl Numbered {
     /// The edges of this machine's share, with the vertices of all. Ids are none where they were
     /// not wanted.
     pub(crate) fn of_share(shared: SharedInput) -> Result<Self, Failure> {
+        let (count, weighted) = (shared.count, shared.weighted);
+        Ok(Self::of_own(shared)?.among((count, weighted)))
+    }
+
+    /// The edges of this machine's share alone, with the vertices of all.
+    pub(crate) fn of_own(shared: SharedInput) -> Result<Self, Failure> {
         let batches = BatchCounter::default();
-        let SharedInput { edges, numbers, ids, count, weighted, .. } = shared;
+        let SharedInput { edges, numbers, ids, .. } = shared;
         let edges = batches.counted(edges.into());
-        let numbered = match (ids, numbers) {
-            (SharedIds::Bitmap(words), None) => Self::with_marks(edges, words, batches)?,
-            (SharedIds::Stated(ids, vertices), None) => Self { edges, ids, vertices, batches },
+        match (ids, numbers) {
+            (SharedIds::Bitmap(words), None) => Self::with_marks(edges, words, batches),
+            (SharedIds::Stated(ids, vertices), None) => Ok(Self { edges, ids, vertices, batches }),
             (SharedIds::Numbered(ids, vertices), Some(numbers)) => {
                 let numbers = Numbers::Listed(numbers, vertices);
                 let edges = Arc::new(Renumbered { edges, numbers });
-                Self { edges, ids: ids.unwrap_or_default(), vertices, batches }
+                Ok(Self { edges, ids: ids.unwrap_or_default(), vertices, batches })
             }
-            _ => return Err(Failure::bug("places have numbers")),
-        };
-        let Self { edges, ids, vertices, batches } = numbered;
+            _ => Err(Failure::bug("places have numbers")),
+        }
+    }
+
+    /// The edges of this machine's parts of a graph of `count` edges and as many vertices. Ids are
+    /// none where they were not wanted.
+    pub(crate) fn of_parts(
+        edges: Box<dyn EdgeStream>,
+        (ids, vertices): (IdMap, u64),
+        (count, weighted): (u64, bool),
+    ) -> Self {
+        let batches = BatchCounter::default();
+        let edges = batches.counted(edges.into());
+        Self { edges, ids, vertices, batches }.among((count, weighted))
+    }
+
+    /// These edges as those of one machine, of `count` on all machines.
+    fn among(self, (count, weighted): (u64, bool)) -> Self {
+        let Self { edges, ids, vertices, batches } = self;
         let edges = Arc::new(OwnShare { edges, count, weighted, vertices });
-        Ok(Self { edges, ids, vertices, batches })
+        Self { edges, ids, vertices, batches }
     }
 
     /// Vertices are the ends of edges.

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use welter_engine::kept::is_kept;
+use welter_engine::kept::{is_kept, is_kept_in_parts};
 use welter_input::source;
 use welter_objects::Location;
 use welter_output::{Destination, probe};
@@ -84,7 +84,8 @@ impl Outputs {
         }
         let mut folders = place.file().into_iter().flat_map(Path::ancestors).skip(1);
         // A graph has its files in the folder of a generation, and no folders in that.
-        if let Some(graph) = folders.clone().take(2).find(|folder| is_kept(folder)) {
+        let has_graph = |folder: &&Path| is_kept(folder) || is_kept_in_parts(folder);
+        if let Some(graph) = folders.clone().take(2).find(has_graph) {
             let what = format!("{name}: a graph is kept in {}", graph.display());
             return Err(Failure::output(what).hint("name a file in another directory"));
         }

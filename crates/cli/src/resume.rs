@@ -50,9 +50,9 @@ pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
         let RunDescription { algorithm, mut options, arguments } =
             run_description(&description, &name, enter, put)?;
         // A bucket has one description, of the first machine; the environment says which this is.
-        options.cluster.rank = match Location::of(&directory) {
+        options.cluster.place.rank = match Location::of(&directory) {
             Some(_) => environment::rank(),
-            None => rank.or(options.cluster.rank),
+            None => rank.or(options.cluster.place.rank),
         };
         options.checkpoint.checkpoint = Some(directory);
         argv::resume(arguments);

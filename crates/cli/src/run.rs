@@ -39,7 +39,7 @@ pub(crate) fn run(
     args: &RunOptions,
     resumed: Option<Checkpoints>,
 ) -> Result<(), Failure> {
-    if let Some(cluster) = &args.cluster.cluster {
+    if let Some(cluster) = &args.cluster.place.cluster {
         return on_cluster(algorithm, args, cluster);
     }
     PartsAt::refuse(&args.output)?;
@@ -85,7 +85,7 @@ fn on_cluster(
         Cluster::Ray(address) => return actors::run(algorithm, args, address.as_deref(), ends),
         _ => return computers::take_part(algorithm, args, cluster, ends),
     };
-    if let Some(seat) = &args.cluster.cluster_machine {
+    if let Some(seat) = &args.cluster.place.cluster_machine {
         return local_machines::be(algorithm, args, (machines, seat));
     }
     let (session, source) = begin(args)?;

@@ -285,6 +285,10 @@ impl Session {
                 Fit::Reread(how) => note = Some(format!("{input} is read again, {how}")),
             }
         }
+        if let Source::Parts(_, parts) = wanted.source {
+            // What the order of edges would decide is refused, as of any kept graph.
+            parts.here().try_for_each(|(_, part)| fit(part, wanted).map(drop))?;
+        }
         let mut ready = guessing(wanted, |wanted| self.graph_with_ends(wanted))?;
         ready.loaded.notes.extend(note);
         Ok(ready)
@@ -448,7 +452,7 @@ fn is_read_anew(wanted: &GraphRequest<'_>, edges: &dyn EdgeStream, ids: &IdMap) 
     // Other ids were looked up, so edges are kept with the slots that were found.
     let is_same = matches!(ids, IdMap::Same | IdMap::Declared | IdMap::Offset(_));
     match wanted.source {
-        Source::Kept(..) => true,
+        Source::Kept(..) | Source::Parts(..) => true,
         Source::Files(_) => is_same && wanted.options.vertex_tables.is_empty(),
         Source::InMemoryEdges(_) => {
             let held = edges.edges().saturating_mul(size_of::<Pair>() as u64);

@@ -1,8 +1,9 @@
-//! The input of a run on a cluster, as a process has it: all of it, or the share that a machine has
-//! parsed together with the others.
+//! The input of a run on a cluster, as a process has it: all of it, the share that a machine has
+//! parsed together with the others, or the parts of a kept graph that were dealt to it.
 //!
 //! ```text
 //! machines meet at a hub      each parses its share; all number the ids together   GraphInput
+//!                             or each has parts of a graph ([`crate::dealt_parts`])
 //! one is lost, or the input
 //! is not read so              each parses all                                      none
 //! a machine comes later       parses all shares by itself, and keeps its own       GraphInput
@@ -16,8 +17,10 @@
 //! `Door::hear`, by the words of the run.
 
 use welter_cluster::{ClusterError, DiskRates, Hub, Member, Met, Seating};
-use welter_input::{Exchange, InputError, ReadOptions, Role, SharedInput, WeightChoice};
-use welter_model::edges::Reading;
+use welter_engine::kept::KeptParts;
+use welter_input::{Exchange, InputError, ReadOptions, Role, SharedInput, WeightChoice, gather};
+use welter_model::edges::{EdgeList, EdgeStream, Reading};
+use welter_model::ids::IdMap;
 use welter_progress::FailureKind;
 
 use crate::algorithms::algorithm::Algorithm;
@@ -27,10 +30,15 @@ use crate::cluster_codecs::disk_share;
 use crate::cluster_options::threads;
 use crate::cluster_parts::PartsAt;
 use crate::cluster_placement::{KnownDisks, rates_bytes, rates_of};
+use crate::dealt_parts::{Deal, deal, hello};
 use crate::failure::Failure;
+use crate::kept_parts::wants_weights;
 use crate::load::Source;
 use crate::numbered::Numbered;
 use crate::session::Session;
+
+/// Pause before a machine that comes late asks again.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Reading of a graph for an algorithm on a cluster.
 pub(crate) struct InputReading {
@@ -62,6 +70,9 @@ pub(crate) struct Shares {
     pub(crate) bytes: Vec<u64>,
     /// Rates of disks, as machines of several computers have told them.
     disks: KnownDisks,
+    /// How shares were dealt out, in words for a machine that comes later, where that does not
+    /// follow from its rank.
+    pub(crate) deal: String,
 }
 
 impl InputReading {
@@ -98,7 +109,8 @@ impl GraphInput {
     fn of_share(shared: SharedInput, machines: usize) -> Result<Self, Failure> {
         let mut bytes = shared.bytes.clone();
         bytes.truncate(machines);
-        let shares = Some(Shares { contents: shared.contents, bytes, disks: KnownDisks::Unknown });
+        let (disks, deal) = (KnownDisks::Unknown, String::new());
+        let shares = Some(Shares { contents: shared.contents, bytes, disks, deal });
         let undirected = shared.undirected.unwrap_or(false);
         let notes = shared.notes.clone();
         Ok(Self { numbered: Numbered::of_share(shared)?, undirected, notes, shares })
@@ -113,6 +125,49 @@ impl GraphInput {
         }
         Some(self)
     }
+
+    /// The parts of a graph that a machine was dealt, of as many machines.
+    fn of_parts(
+        (name, parts): (&str, &KeptParts),
+        deal: &Deal,
+        options: &ReadOptions,
+        (rank, machines, role): (usize, usize, Role),
+    ) -> Result<Self, Failure> {
+        let list = parts.list();
+        if deal.graph != list.number() {
+            return Err(changed());
+        }
+        let weighted = wants_weights(list, options, name)?;
+        let own = deal.parts_of(rank);
+        let edges: Box<dyn EdgeStream> = if own.is_empty() {
+            Box::new(EdgeList::new(Some(list.slots()), weighted))
+        } else {
+            Box::new(parts.stream(own, weighted)?)
+        };
+        let ids = match parts.here().next() {
+            _ if !role.wants_ids => IdMap::default(),
+            Some(_) => parts.ids()?,
+            None => {
+                let what = "has no part of the graph, and ids are looked up or written there";
+                let hint = "take as many machines as there are parts, or copy a part to this one";
+                let what = format!("{name}: machine {rank} {what}");
+                return Err(Failure::new(FailureKind::Missing, what).hint(hint));
+            }
+        };
+        let (of, all) = ((ids, list.vertices()), (list.edges(), weighted));
+        let bytes = vec![0; machines];
+        Ok(Self {
+            numbered: Numbered::of_parts(edges, of, all),
+            undirected: options.undirected.unwrap_or(list.is_undirected()),
+            notes: Vec::new(),
+            shares: Some(Shares {
+                contents: deal.graph,
+                bytes,
+                disks: KnownDisks::Unknown,
+                deal: deal.to_string(),
+            }),
+        })
+    }
 }
 
 /// Rates of the disks of the machines of a run, as far as this process knows them.
@@ -121,7 +176,7 @@ pub(crate) fn known_disks(
     machines: usize,
     shares: Option<&Shares>,
 ) -> KnownDisks {
-    if matches!(args.cluster.cluster, Some(Cluster::Local(_))) {
+    if matches!(args.cluster.place.cluster, Some(Cluster::Local(_))) {
         return KnownDisks::Shared(disk_share(args, machines, session));
     }
     shares.map_or(KnownDisks::Unknown, |shares| shares.disks.clone())
@@ -170,6 +225,34 @@ impl Exchange for Over<'_> {
     }
 }
 
+/// A round in which each member says the same to all, or has failed: the failure of the first that
+/// has is that of all.
+pub(crate) fn agreed(
+    member: &mut Member,
+    own: Result<Vec<u8>, Failure>,
+) -> Result<Vec<Vec<u8>>, Failure> {
+    let own = own.map_err(|failure| InputError::Elsewhere {
+        kind: failure.kind().unwrap_or(FailureKind::Internal),
+        what: failure.message().to_owned(),
+    });
+    Ok(gather(&mut Over(member), own)?)
+}
+
+/// The share of a member, of files. None where they are not read so.
+pub(crate) fn shared(
+    (source, options): (&Source, &ReadOptions),
+    session: &Session,
+    (member, role): (&mut Member, Role),
+) -> Result<Option<SharedInput>, InputError> {
+    let Source::Files(names) = source else { return Ok(None) };
+    let mut options = options.clone();
+    session.limit(source, &mut options);
+    let mut over = Over(member);
+    let read = welter_input::read_shared(names, &options, &session.progress, &mut over, role);
+    welter_engine::trim();
+    read
+}
+
 /// The share of a member. None where it is not read so, or with less memory than there is, or by
 /// fewer machines than are left: each reads all then, which says what is wrong.
 pub(crate) fn together(
@@ -177,13 +260,7 @@ pub(crate) fn together(
     session: &Session,
     (member, role): (&mut Member, Role),
 ) -> Result<Option<GraphInput>, Failure> {
-    let Source::Files(names) = source else { return Ok(None) };
-    let mut options = wanted.options.clone();
-    session.limit(source, &mut options);
-    let mut over = Over(member);
-    let read = welter_input::read_shared(names, &options, &session.progress, &mut over, role);
-    welter_engine::trim();
-    match read {
+    match shared((source, &wanted.options), session, (member, role)) {
         Ok(Some(shared)) => GraphInput::of_share(shared, role.shares).map(Some),
         Ok(None) => Ok(None),
         Err(error) => match error.kind() {
@@ -199,13 +276,60 @@ pub(crate) fn alone(
     session: &Session,
     (rank, role): (usize, Role),
 ) -> Result<GraphInput, Failure> {
-    let changed = || Failure::content("the input has changed since other machines read it");
     let Source::Files(names) = source else { return Err(changed()) };
     let mut options = wanted.options.clone();
     session.limit(source, &mut options);
     let read = welter_input::read_alone(names, &options, &session.progress, (rank, role))?;
     welter_engine::trim();
     GraphInput::of_share(read.ok_or_else(changed)?, role.shares)
+}
+
+fn changed() -> Failure {
+    Failure::content("the input has changed since other machines read it")
+}
+
+/// The deal of a graph whose parts are found by some machines each, once all have said which they
+/// have. None where each reads all.
+fn dealt(
+    algorithm: &dyn Algorithm,
+    args: &RunOptions,
+    (name, parts): (&str, &KeptParts),
+    mut member: Box<Member>,
+) -> Result<Option<Deal>, Failure> {
+    let words = match agreed(&mut member, Ok(hello(parts))) {
+        Ok(words) => words,
+        Err(_) if parts.are_all_here() => return Ok(None),
+        Err(failure) => return Err(failure),
+    };
+    let deal = deal(&words, name);
+    let Some(deal) = deal.transpose() else {
+        // All others have heard this one by the end of another round, which may fail.
+        drop(agreed(&mut member, Ok(Vec::new())));
+        return Ok(None);
+    };
+    member.end()?;
+    let reads_all = [
+        ("the algorithm", algorithm.beforehand() == Beforehand::Edges),
+        ("--drop-duplicates", args.graph.drop_duplicates.is_some()),
+        ("--checkpoint", args.checkpoint.checkpoint.is_some()),
+    ];
+    if let Some((what, _)) = reads_all.iter().find(|(_, reads_all)| *reads_all) {
+        let why = "wants all edges on each machine, and each has some parts of the graph";
+        return Err(Failure::usage(format!("{name}: {what} {why}"))
+            .hint("leave it out, or copy all parts to each machine"));
+    }
+    deal.map(Some)
+}
+
+/// Outcome of coming to the hub. `is_dealt`: whether it must be said how shares were dealt out,
+/// which is known a moment after all have them.
+fn met(seating: &Seating, session: &Session, is_dealt: bool) -> Result<Met, ClusterError> {
+    loop {
+        match Member::join(seating, seating.machines, &session.progress) {
+            Ok(Met::Shares(deal)) if is_dealt && deal.is_empty() => sleep(PAUSE),
+            met => return met,
+        }
+    }
 }
 
 /// The share of a machine of several computers, or none where it is to read all; and how many
@@ -217,7 +341,11 @@ pub(crate) fn of_computers(
     seating: &Seating,
 ) -> Result<(Option<GraphInput>, u64), Failure> {
     let (rank, machines) = (seating.rank, seating.machines);
-    if !may_share(algorithm, args, (source, machines)) {
+    let parts = match source {
+        Source::Parts(name, parts) if machines > 1 => Some((&**name, &**parts)),
+        _ => None,
+    };
+    if parts.is_none() && !may_share(algorithm, args, (source, machines)) {
         return Ok((None, 0));
     }
     let wanted = InputReading::of(algorithm, args, (Some(rank), machines));
@@ -227,12 +355,26 @@ pub(crate) fn of_computers(
     if let Some(hub) = hub.as_ref().filter(|hub| !hub.address().ip().is_unspecified()) {
         seating.first = hub.address().to_string();
     }
-    let met = Member::join(&seating, machines, &session.progress);
+    let met = met(&seating, session, parts.is_some());
     if let Some(error) = hub.as_ref().and_then(Hub::failed) {
         return Err(error.into());
     }
-    let input = match met? {
-        Met::Member(mut member) => {
+    let found = match (met?, parts) {
+        (Met::Verdict(Some((kind, what))), _) => return Err(Failure::new(kind, what)),
+        (Met::All | Met::Verdict(None), _) => None,
+        (Met::Member(member), Some((name, parts))) => {
+            let of_parts = |deal: Deal| {
+                let of = (rank, machines, role);
+                GraphInput::of_parts((name, parts), &deal, &wanted.options, of)
+            };
+            dealt(algorithm, args, (name, parts), member)?.map(of_parts).transpose()?
+        }
+        (Met::Shares(words), Some((name, parts))) => {
+            let of = (rank, machines, role);
+            let deal = words.parse::<Deal>().map_err(|()| changed())?;
+            Some(GraphInput::of_parts((name, parts), &deal, &wanted.options, of)?)
+        }
+        (Met::Member(mut member), None) => {
             let of = (&mut *member, role);
             let read = together((source, &wanted), session, of)?;
             let own = disk_share(args, machines, session);
@@ -240,13 +382,14 @@ pub(crate) fn of_computers(
             // All have theirs, or all read everything.
             read.filter(|_| member.end().is_ok())
         }
-        Met::Shares => Some(alone((source, &wanted), session, (rank, role))?),
-        Met::Verdict(Some((kind, what))) => return Err(Failure::new(kind, what)),
-        Met::All | Met::Verdict(None) => None,
+        (Met::Shares(words), None) if words.is_empty() => {
+            Some(alone((source, &wanted), session, (rank, role))?)
+        }
+        (Met::Shares(_), None) => return Err(changed()),
     };
     let strangers = hub.as_ref().map_or(0, Hub::strangers);
-    if let Some(hub) = hub.filter(|_| input.is_some()) {
+    if let Some(hub) = hub.filter(|_| found.is_some()) {
         hub.end();
     }
-    Ok((input, strangers))
+    Ok((found, strangers))
 }

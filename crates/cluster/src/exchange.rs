@@ -54,8 +54,9 @@ const LOOK: Duration = Duration::from_millis(100);
 pub enum Met {
     /// It is one of them.
     Member(Box<Member>),
-    /// The run has begun, and its machines have read a share each.
-    Shares,
+    /// The run has begun, and its machines have read a share each: as they were dealt out, where
+    /// machines have said that of each other.
+    Shares(String),
     /// The run has begun, and its machines have read all.
     All,
     /// Not all machines can take part, for this reason.
@@ -130,7 +131,7 @@ impl Member {
                         let member = Self::new((seating.rank, members), (down, up), progress)?;
                         return Ok(Met::Member(Box::new(member)));
                     }
-                    Some(FirstWord::Shares) => return Ok(Met::Shares),
+                    Some(FirstWord::Shares(deal)) => return Ok(Met::Shares(deal)),
                     Some(FirstWord::All) => return Ok(Met::All),
                     Some(FirstWord::Verdict(verdict)) => return Ok(Met::Verdict(verdict)),
                     // It was heard of until now.
@@ -169,9 +170,11 @@ impl Member {
             let Ok(line) = line(down) else { return Ok(None) };
             match &line[..] {
                 START => return Ok(Some(FirstWord::Start)),
-                READ_SHARES => return Ok(Some(FirstWord::Shares)),
                 READ_ALL => return Ok(Some(FirstWord::All)),
                 _ => {}
+            }
+            if let Some(deal) = line.strip_prefix(READ_SHARES) {
+                return Ok(Some(FirstWord::Shares(deal.trim_start().to_owned())));
             }
             if let Some(verdict) = line.strip_prefix("verdict ").and_then(verdict_of) {
                 return Ok(Some(FirstWord::Verdict(verdict)));
@@ -332,7 +335,7 @@ impl Drop for Member {
 /// The first word of the hub.
 enum FirstWord {
     Start,
-    Shares,
+    Shares(String),
     All,
     Verdict(Verdict),
 }

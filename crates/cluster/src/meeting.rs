@@ -88,7 +88,8 @@ const PURPOSES: [Purpose; 5] =
 /// Line to machines that read together: all are there.
 pub(crate) const START: &str = "start";
 
-/// Line to one that comes when the run has begun: each machine has read a share.
+/// Begin of the line to one that comes when the run has begun: each machine has read a share.
+/// Behind it may stand how shares were dealt out.
 pub(crate) const READ_SHARES: &str = "shares";
 
 /// Line to such a one where each machine has read all.

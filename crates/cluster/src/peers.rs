@@ -88,28 +88,32 @@ impl Peers {
         Self::with(seating, of, READ_ALL, progress)
     }
 
-    /// As [`Self::new`], of machines that have read a share of the input each.
+    /// As [`Self::new`], of machines that have read a share of the input each. `deal`: how shares
+    /// were dealt out, in words of a line, for a machine that comes later; none where that follows
+    /// from its rank.
     ///
     /// # Errors
     /// As of [`Self::new`].
     pub fn of_shares(
         seating: &Seating,
         of: (Option<[u64; 2]>, u64),
+        deal: &str,
         progress: &Progress,
     ) -> Result<Self, ClusterError> {
-        Self::with(seating, of, READ_SHARES, progress)
+        Self::with(seating, of, format!("{READ_SHARES} {deal}").trim_end(), progress)
     }
 
     fn with(
         seating: &Seating,
         (expected, run): (Option<[u64; 2]>, u64),
-        read: &'static str,
+        read: &str,
         progress: &Progress,
     ) -> Result<Self, ClusterError> {
         let (listener, address) = listener(seating)?;
         let (sender, arrivals) = channel();
         let expected = (expected, seating.machines);
-        let door = Arc::new(Door::new(expected, Some(read), seating.trust.clone(), sender));
+        let read = Some(read.to_owned());
+        let door = Arc::new(Door::new(expected, read, seating.trust.clone(), sender));
         let listens = door.clone();
         let thread = Builder::new().name("door".to_owned());
         thread.spawn(move || listens.listen(&listener)).map_err(ClusterError::Start)?;

@@ -9,10 +9,10 @@ use clap::{Args, ValueEnum};
 
 use super::values::{bytes, not_negative, parsed};
 
-/// Where a run is made.
+/// Machines of a command, and how they know each other.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Cluster")]
-pub(crate) struct ClusterArgs {
+pub(crate) struct PlaceArgs {
     /// Run on a cluster: local:N processes of this computer; ray or ray:ADDRESS; static:FILE or
     /// env, where all run this command: docs/cluster.md
     #[arg(long, value_name = "WHERE", hide_short_help = true, value_parser = parsed::<Cluster>)]
@@ -30,6 +30,18 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "SECONDS", hide_short_help = true, requires = "cluster")]
     #[arg(default_value_t = 60)]
     pub(crate) patience: u64,
+    /// The command is one of these machines
+    #[arg(long, value_name = "MACHINE", hide = true, requires = "cluster")]
+    #[arg(value_parser = parsed::<Seat>)]
+    pub(crate) cluster_machine: Option<Seat>,
+}
+
+/// Where a run is made.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Cluster")]
+pub(crate) struct ClusterArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Figures of all machines while they run, for Prometheus
     #[arg(long, value_name = "ADDRESS", hide_short_help = true, requires = "cluster")]
     pub(crate) metrics: Option<SocketAddr>,
@@ -59,10 +71,6 @@ pub(crate) struct ClusterArgs {
     pub(crate) mirror: Option<MirrorArg>,
     #[command(flatten)]
     pub(crate) placing: PlacementArgs,
-    /// The command is one of these machines
-    #[arg(long, value_name = "MACHINE", hide = true, requires = "cluster")]
-    #[arg(value_parser = parsed::<Seat>)]
-    pub(crate) cluster_machine: Option<Seat>,
 }
 
 /// Place of chunks on a cluster.

@@ -16,8 +16,8 @@ use crate::price::Prices;
 
 pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
 pub(crate) use self::cluster::{
-    Cluster, ClusterArgs, CombineArg, MACHINES_MAX, MachineRoute, MirrorArg, PlacementArg,
-    PlacementArgs, Seat, SeatReading, TransportArg,
+    Cluster, ClusterArgs, CombineArg, MACHINES_MAX, MachineRoute, MirrorArg, PlaceArgs,
+    PlacementArg, PlacementArgs, Seat, SeatReading, TransportArg,
 };
 pub(crate) use self::graph::{DirectionArgs, GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::{IoArg, ResourceArgs, RouteArg};
@@ -47,15 +47,15 @@ pub(crate) struct RunOptions {
 impl RunOptions {
     /// Paths that options name, beside those of inputs and of checkpoints.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        let Self { output, resources, cluster, price, .. } = self;
+        let Self { output, resources, cluster: ClusterArgs { place, .. }, price, .. } = self;
         let machines =
-            if let Some(Cluster::Static(list)) = &cluster.cluster { Some(list) } else { None };
+            if let Some(Cluster::Static(list)) = &place.cluster { Some(list) } else { None };
         let paths = [
             output.output.as_ref(),
             output.report.as_ref(),
             price.price.as_ref(),
             machines,
-            cluster.credentials.as_ref(),
+            place.credentials.as_ref(),
         ];
         let caches = resources.edge_cache.iter().map(|cache| &cache.directory);
         let paths = paths.into_iter().flatten().chain(caches);

@@ -79,7 +79,8 @@ impl Graph {
             let reading: Reading = self.reading.into();
             // Ends are told apart where edges are as they were listed.
             let merged = reading.duplicates != Duplicates::Keep;
-            let apart = !facts.undirected || !merged && !matches!(self.source, Source::Kept(..));
+            let is_kept = matches!(self.source, Source::Kept(..) | Source::Parts(..));
+            let apart = !facts.undirected || !merged && !is_kept;
             let mut options = self.input.options(WeightChoice::Ignore, session.resources.threads);
             if apart {
                 options.undirected = Some(false);

@@ -88,7 +88,8 @@ impl Session {
         let requests = self.input_requests(wanted.source, &wanted.options);
         // Raw records whose ids can be slots stay where they are, and so does a kept graph.
         let is_raw = edge_bytes == 0 && wanted.options.vertex_tables.is_empty();
-        let stays = matches!(wanted.source, Source::Kept(..)) || (is_raw && known.is_some());
+        let is_kept = matches!(wanted.source, Source::Kept(..) | Source::Parts(..));
+        let stays = is_kept || (is_raw && known.is_some());
         let passes = if stays { plan.input_passes() } else { InputPasses::ONE };
         let traffic = self.input_traffic(wanted, estimate.bytes, passes);
         Ok(Some(Forecast { plan, estimate, requests, traffic }))

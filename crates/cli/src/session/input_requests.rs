@@ -148,6 +148,7 @@ impl Session {
                 requests.map(|requests| requests.bytes)
             }
             Source::Kept(_, kept) => is_elsewhere.then(|| input_traffic::request_bytes(kept)),
+            Source::Parts(..) => None,
             Source::Generator(..) | Source::InMemoryEdges(_) => return None,
         };
         Some(InputTraffic::new(bytes?, passes, request_bytes, is_elsewhere))

@@ -2,6 +2,8 @@
 
 use welter_engine::kept::{self, Checked, KeepOptions, KeptGraph, Manifest, StaleStaging};
 use welter_engine::plan::{self, Plan, Settings};
+use welter_model::edges::EdgeStream;
+use welter_model::ids::IdMap;
 use welter_store::io::IoOptions;
 
 use super::{GraphRequest, Session, guessing};
@@ -26,6 +28,19 @@ impl Session {
     ) -> Result<(Manifest, StaleStaging, Vec<String>), Failure> {
         let Loaded { edges, ids, undirected, readings, notes, .. } =
             self.load(wanted.source, wanted.options.clone())?;
+        let (manifest, leftovers) = self.keep_edges(wanted, options, (edges, &ids), undirected)?;
+        let notes = crate::readings::lines(&readings).into_iter().chain(notes).collect();
+        Ok((manifest, leftovers, notes))
+    }
+
+    /// Keeps edges that were read, of a graph that is stated to be undirected or not.
+    pub(crate) fn keep_edges(
+        &self,
+        wanted: &GraphRequest<'_>,
+        options: &KeepOptions,
+        (edges, ids): (Box<dyn EdgeStream>, &IdMap),
+        undirected: bool,
+    ) -> Result<(Manifest, StaleStaging), Failure> {
         let reading = wanted.reading(undirected);
         let shape = wanted.shape(&*edges, reading);
         let planned = |device| {
@@ -45,15 +60,11 @@ impl Session {
         }
         let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
         let (manifest, leftovers) =
-            kept::keep(edges, &ids, reading, &plan, options, &workers, &self.progress)?;
+            kept::keep(edges, ids, reading, &plan, options, &workers, &self.progress)?;
         if let Some(rates) = found_rates {
             self.keep_look(&options.directory, &rates);
         }
-        Ok((
-            manifest,
-            leftovers,
-            crate::readings::lines(&readings).into_iter().chain(notes).collect(),
-        ))
+        Ok((manifest, leftovers))
     }
 
     /// Verifies a graph that is kept.

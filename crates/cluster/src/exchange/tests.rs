@@ -150,14 +150,18 @@ fn one_that_comes_to_a_run_is_told_how_it_has_read() {
     for is_shared in [true, false] {
         let (of, progress) = ((Some([7, 9]), 1), Progress::new());
         let peers = if is_shared {
-            Peers::of_shares(&place, of, &progress)
+            Peers::of_shares(&place, of, "0 1", &progress)
         } else {
             Peers::new(&place, of, &progress)
         };
         let peers = peers.unwrap();
         let place = Seating { first: peers.address().to_string(), ..place.clone() };
         let met = Member::join(&place, 2, &progress).unwrap();
-        assert!(matches!((met, is_shared), (Met::Shares, true) | (Met::All, false)));
+        let is_told = match met {
+            Met::Shares(deal) => is_shared && deal == "0 1",
+            met => matches!(met, Met::All) && !is_shared,
+        };
+        assert!(is_told);
         assert_eq!(peers.strangers(), 0);
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct Door {
     /// Digest of the run and number of its contents, where they are known, and of machines.
     expected: (Option<[u64; 2]>, usize),
     /// Way in which machines have read the input; none where they are about to.
-    read: Option<&'static str>,
+    read: Option<String>,
     trust: Trust,
     /// Where arrivals go, and a rank whose machine is not waited for any more.
     arrivals: Mutex<(Sender<Arrival>, Option<Rank>)>,
@@ -101,7 +101,7 @@ impl Door {
     /// to read together with others, where the run has begun.
     pub(crate) fn new(
         expected: (Option<[u64; 2]>, usize),
-        read: Option<&'static str>,
+        read: Option<String>,
         trust: Trust,
         arrivals: Sender<Arrival>,
     ) -> Self {
@@ -177,7 +177,7 @@ impl Door {
             return Some(());
         }
         let is_reader = purpose.is_reading() && rank < self.expected.1;
-        if let Some(word) = self.read.filter(|_| is_reader) {
+        if let Some(word) = self.read.as_ref().filter(|_| is_reader) {
             if purpose == Purpose::ReadDown {
                 say(stream.get_mut(), &format!("{word}\n"));
             }
