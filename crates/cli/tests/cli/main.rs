@@ -19,6 +19,7 @@ mod checkpoint;
 mod cluster;
 mod cluster_budget;
 mod cluster_faults;
+mod cluster_ingest;
 mod cluster_inputs;
 mod cluster_kills;
 mod cluster_networks;
