@@ -265,7 +265,7 @@ impl Job {
         self.shares.is_some()
     }
 
-    /// How shares were dealt out, in words for a machine that comes later.
+    /// Deal of the shares, in words for a machine that comes later.
     pub(crate) fn deal(&self) -> &str {
         self.shares.as_ref().map_or("", |shares| shares.deal.as_str())
     }

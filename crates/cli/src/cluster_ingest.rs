@@ -134,7 +134,7 @@ fn lost(what: &str) -> Failure {
 /// Is a machine of a command, which hears of what goes wrong.
 fn be(args: &IngestArgs, (machines, seat): (usize, &Seat)) -> Result<(), Failure> {
     let SeatReading::Joint(port) = seat.reading else {
-        return Err(Failure::bug("machines that ingest meet"));
+        return Err(Failure::bug("machines that ingest have a hub"));
     };
     let resources = args.resources.without_route();
     let budget = resources.settings(0).budget(&Machine::detect()) / machines as u64;
@@ -249,9 +249,9 @@ fn together(
     (place, session): (Place, Result<&Session, Failure>),
 ) -> Result<Ingested, Failure> {
     let begun = session.and_then(|session| Ok((session, begin(args, place)?)));
-    let tell = |begun: &Begun| vec![u8::from(begun.can_share)];
+    let tell = |begun: &Beginning| vec![u8::from(begun.can_share)];
     let ((session, begun), all) = round(&mut member, begun, |(_, begun)| tell(begun))?;
-    let Begun { source, mut draft, stale, .. } = begun;
+    let Beginning { source, mut draft, stale, .. } = begun;
     let is_shared = all.iter().all(|said| said[..] == [1]);
     let input = Input { args, source: &source, session, place };
     let kept = input.read(&mut member, is_shared).and_then(|own| input.keep(own, draft.as_mut()));
@@ -283,7 +283,7 @@ fn listed(words: &[Vec<u8>]) -> Result<PartsList, Failure> {
 }
 
 /// Begin of an ingest on a machine.
-struct Begun {
+struct Beginning {
     source: Source,
     draft: Option<PartDraft>,
     stale: StaleStaging,
@@ -296,7 +296,7 @@ fn refuse_to_replace(args: &IngestArgs) -> Result<(), Failure> {
     kept::refuse_to_replace_parts(&args.output).map_err(|_| is_there(&args.output))
 }
 
-fn begin(args: &IngestArgs, place: Place) -> Result<Begun, Failure> {
+fn begin(args: &IngestArgs, place: Place) -> Result<Beginning, Failure> {
     let source = Source::with(&args.input, &args.resources)?;
     let files = if let Source::Files(names) = &source { &names[..] } else { &[] };
     if files.iter().any(|name| sources::is_pipe(name)) {
@@ -309,7 +309,7 @@ fn begin(args: &IngestArgs, place: Place) -> Result<Begun, Failure> {
     if let Some(draft) = &draft {
         interrupt::will_write(&draft.path());
     }
-    Ok(Begun { source, draft, stale: stale.unwrap_or_default(), can_share })
+    Ok(Beginning { source, draft, stale: stale.unwrap_or_default(), can_share })
 }
 
 /// The input of an ingest, as a member reads it.

@@ -91,7 +91,7 @@ impl Numbered {
         Self { edges, ids, vertices, batches }.among((count, weighted))
     }
 
-    /// These edges as those of one machine, of `count` on all machines.
+    /// The edges as those of one machine, of `count` on all machines.
     fn among(self, (count, weighted): (u64, bool)) -> Self {
         let Self { edges, ids, vertices, batches } = self;
         let edges = Arc::new(OwnShare { edges, count, weighted, vertices });

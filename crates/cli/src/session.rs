@@ -286,7 +286,7 @@ impl Session {
             }
         }
         if let Source::Parts(_, parts) = wanted.source {
-            // What the order of edges would decide is refused, as of any kept graph.
+            // A choice by an order that was not kept is refused, as of any kept graph.
             parts.here().try_for_each(|(_, part)| fit(part, wanted).map(drop))?;
         }
         let mut ready = guessing(wanted, |wanted| self.graph_with_ends(wanted))?;

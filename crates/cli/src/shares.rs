@@ -70,8 +70,8 @@ pub(crate) struct Shares {
     pub(crate) bytes: Vec<u64>,
     /// Rates of disks, as machines of several computers have told them.
     disks: KnownDisks,
-    /// How shares were dealt out, in words for a machine that comes later, where that does not
-    /// follow from its rank.
+    /// Deal of the shares, in words for a machine that comes later, where its share does not follow
+    /// from its rank.
     pub(crate) deal: String,
 }
 

@@ -1,5 +1,5 @@
-//! Graphs that machines of a cluster keep a part each of, and runs on them: with as many machines or
-//! others, on one disk or on disks of their own.
+//! Graphs of which machines of a cluster keep a part each, and runs on them: with as many machines
+//! or another number, on one disk or on disks of their own.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -214,9 +214,9 @@ pub fn remove_parts(directory: &Path) -> Result<(), StoreError> {
     durable::sync_directory(parent.unwrap_or(Path::new(".")), None)
 }
 
-/// Removes what ingests of this computer into parts have left that did not end, as far as no process
-/// has it: parts without a list, or with one that names others. Says what was removed; what cannot
-/// be is left to the next ingest.
+/// Removes remains of ingests of this computer into parts that did not end, as far as no process
+/// has them: parts without a list, or with one that names others. Says what was removed; the next
+/// ingest removes what cannot be removed now.
 pub fn clear_left_parts(directory: &Path) -> StaleStaging {
     let list = directory.join(LIST);
     if is_kept_in_parts(directory) {
