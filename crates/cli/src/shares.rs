@@ -16,6 +16,9 @@
 //! Invariant: the machines of a run have all read shares, or have all read everything. Checked in
 //! `Door::hear`, by the words of the run.
 
+use std::thread::sleep;
+use std::time::Duration;
+
 use welter_cluster::{ClusterError, DiskRates, Hub, Member, Met, Seating};
 use welter_engine::kept::KeptParts;
 use welter_input::{Exchange, InputError, ReadOptions, Role, SharedInput, WeightChoice, gather};
