@@ -15,6 +15,7 @@
 use std::sync::Arc;
 
 use welter_cluster::BatchCounter;
+use welter_engine::dispatched;
 use welter_input::{SharedIds, SharedInput};
 use welter_model::edge_sample::{EdgeSample, Sample};
 use welter_model::edges::{Batch, EdgeStream, Pair, StreamError};
@@ -142,12 +143,17 @@ fn marks(edges: &dyn EdgeStream) -> Result<Vec<u64>, StreamError> {
     let mut words: Vec<u64> = Vec::new();
     for part in 0..edges.parts() {
         edges.read(part, &mut |batch| {
-            for &slot in batch.pairs.iter().flatten() {
-                let word = slot as usize / 64;
-                if word >= words.len() {
-                    words.resize((word + 1).next_power_of_two(), 0);
-                }
-                words[word] |= 1 << (slot % 64);
+            // The maximum is found first, because that runs over vectors, and no mark needs room.
+            let largest = batch.pairs.as_flattened().iter().fold(0, |most, &slot| slot.max(most));
+            let used = largest as usize / 64 + 1;
+            if used > words.len() {
+                words.resize(used.next_power_of_two(), 0);
+            }
+            // A slice of its own: the compiler would look up where words are after each store.
+            let words = &mut words[..];
+            for &[source, target] in batch.pairs {
+                words[(source / 64) as usize] |= 1 << (source % 64);
+                words[(target / 64) as usize] |= 1 << (target % 64);
             }
             true
         })?;
@@ -166,11 +172,19 @@ enum Numbers {
 }
 
 impl Numbers {
-    fn of(&self, slot: u32) -> Option<u64> {
-        match self {
-            Self::Bitmap(marks) => marks.number(slot.into()),
-            Self::Listed(numbers, _) => numbers.get(slot as usize).map(|number| (*number).into()),
-        }
+    /// Appends the numbers of the ends of edges, up to the first that has none, which is returned.
+    fn extend(&self, pairs: &[Pair], numbered: &mut Vec<Pair>) -> Option<Pair> {
+        dispatched(
+            #[inline(always)]
+            || match self {
+                Self::Bitmap(marks) => {
+                    extend(pairs, numbered, |slot| Some(marks.number(slot.into())? as u32))
+                }
+                Self::Listed(numbers, _) => {
+                    extend(pairs, numbered, |slot| numbers.get(slot as usize).copied())
+                }
+            },
+        )
     }
 
     /// Number of vertices.
@@ -180,6 +194,25 @@ impl Numbers {
             Self::Listed(_, vertices) => *vertices,
         }
     }
+}
+
+/// Appends pairs of numbers, up to the first pair of which an end has none, which is returned.
+#[inline(always)]
+fn extend(
+    pairs: &[Pair],
+    numbered: &mut Vec<Pair>,
+    number: impl Fn(u32) -> Option<u32>,
+) -> Option<Pair> {
+    let first = numbered.len();
+    numbered.resize(first + pairs.len(), [0; 2]);
+    for (at, &[source, target]) in pairs.iter().enumerate() {
+        let (Some(one), Some(other)) = (number(source), number(target)) else {
+            numbered.truncate(first + at);
+            return Some([source, target]);
+        };
+        numbered[first + at] = [one, other];
+    }
+    None
 }
 
 /// The edges of one machine, of a graph whose edges are on several.
@@ -252,15 +285,8 @@ impl Renumbered {
         let (mut pairs, mut unknown) = (Vec::new(), None);
         read(&mut |batch| {
             pairs.clear();
-            for &pair in batch.pairs {
-                let [source, target] = pair.map(|slot| self.numbers.of(slot));
-                let (Some(source), Some(target)) = (source, target) else {
-                    unknown = Some(pair);
-                    return false;
-                };
-                pairs.push([source as u32, target as u32]);
-            }
-            visit(Batch { pairs: &pairs, weights: batch.weights })
+            unknown = self.numbers.extend(batch.pairs, &mut pairs);
+            unknown.is_none() && visit(Batch { pairs: &pairs, weights: batch.weights })
         })?;
         match unknown {
             Some([source, target]) => {

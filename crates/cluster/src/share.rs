@@ -18,6 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use welter_engine::EngineError;
+use welter_model::edge_sample::{PIECE_EDGES, ROUNDS, Sample};
 use welter_model::edges::{Batch, EdgeList, EdgeStream, Reading, StreamError};
 use welter_protocol::Rank;
 use welter_worker::{Input, InputEdge};
@@ -219,24 +220,50 @@ impl Share {
     fn read(&mut self, part: usize) -> Result<(), EngineError> {
         let Self { stream, reading, edges, weighted, own, passed, .. } = self;
         stream.read(part, &mut |batch| {
-            let weights = batch.weights.filter(|_| *weighted);
-            for edge in own_of(own, passed, batch.pairs.len()) {
-                let [source, target] = batch.pairs[edge];
-                let weight = weights.map_or(1.0, |weights| weights[edge]);
-                let ends = if reading.reversed { [target, source] } else { [source, target] };
-                let [source, target] = ends.map(u64::from);
-                if source == target && reading.drop_self_loops {
-                    continue;
-                }
-                let [weight, back] = reading.weights(weight, source == target);
-                edges.push(InputEdge { source, target, weight });
-                if reading.both_ways() && source != target {
-                    edges.push(InputEdge { source: target, target: source, weight: back });
-                }
-            }
+            let within = own_of(own, passed, batch.pairs.len());
+            append((batch, within), (reading, *weighted), edges);
             *passed < own.end
         })?;
         Ok(())
+    }
+
+    /// Hands the edges of all parts, or a sample of these parts, to `visit` until it returns
+    /// `false`. The number of edges of the stream that were read.
+    fn pass(
+        &mut self,
+        sample: Option<Sample>,
+        edges_max: usize,
+        visit: &mut dyn FnMut(&[InputEdge]) -> bool,
+    ) -> Result<u64, EngineError> {
+        self.begin();
+        let Self { stream, reading, weighted, own, passed, edges, parts, .. } = self;
+        let (piece_max, mut count, mut goes_on) = ((edges_max / 2).clamp(1, PIECE_EDGES), 0, true);
+        let mut on_batch = |batch: Batch<'_>| {
+            let within = match sample {
+                None => own_of(own, passed, batch.pairs.len()),
+                Some(_) => 0..batch.pairs.len(),
+            };
+            count += within.len() as u64;
+            for first in within.clone().step_by(piece_max) {
+                let piece = first..within.end.min(first + piece_max);
+                edges.clear();
+                append((batch, piece), (reading, *weighted), edges);
+                goes_on = visit(edges);
+                if !goes_on {
+                    return false;
+                }
+            }
+            sample.is_some() || *passed < own.end
+        };
+        for part in parts.clone() {
+            match sample {
+                None => stream.read(part, &mut on_batch)?,
+                Some(sample) => (0..ROUNDS)
+                    .try_for_each(|round| stream.sample(part, (sample, round), &mut on_batch))?,
+            }
+        }
+        edges.clear();
+        Ok(count)
     }
 
     /// Gets more edges, where those at hand are handed out and there are any.
@@ -253,6 +280,13 @@ impl Share {
             self.edges.extend(members.map(member));
         }
         Ok(())
+    }
+
+    /// Edges of the share, or about as many where parts do not know theirs.
+    fn expected_edges(&self) -> u64 {
+        let all = self.stream.edges();
+        let even = u128::from(all) * self.parts.len() as u128 / self.stream.parts().max(1) as u128;
+        (self.own.end - self.own.start).min(even as u64).max(1)
     }
 
     /// Whether nothing more is to come than what is at hand.
@@ -276,6 +310,64 @@ impl Input for Share {
         self.at = self.edges.len().min(start + edges_max);
         let is_last = self.at == self.edges.len() && self.is_read();
         Ok((&self.edges[start..self.at], is_last))
+    }
+
+    /// Edges are made in pieces that stay in a cache, where those of a part would not.
+    fn each(
+        &mut self,
+        edges_max: usize,
+        visit: &mut dyn FnMut(&[InputEdge]) -> bool,
+    ) -> Result<(), EngineError> {
+        let mut goes_on = true;
+        self.pass(None, edges_max, &mut |edges| {
+            goes_on = visit(edges);
+            goes_on
+        })?;
+        // Loops of members are left.
+        self.left.0 = 0..0;
+        while goes_on {
+            let (edges, is_last) = self.piece(edges_max)?;
+            goes_on = visit(edges) && !is_last;
+        }
+        Ok(())
+    }
+
+    /// A sample of the parts that hold the share, loops of members not among them.
+    fn sample(
+        &mut self,
+        edges_max: usize,
+        visit: &mut dyn FnMut(&[InputEdge]) -> bool,
+    ) -> Result<u64, EngineError> {
+        let sample = Sample::of(self.stream.edges());
+        let found = self.pass(Some(sample), edges_max, visit)?;
+        if found == 0 {
+            self.each(edges_max, visit)?;
+            return Ok(1);
+        }
+        Ok((self.expected_edges() / found).max(1))
+    }
+}
+
+/// Appends all that some edges of a batch stand for.
+fn append(
+    (batch, within): (Batch<'_>, Range<usize>),
+    (reading, weighted): (&Reading, bool),
+    edges: &mut Vec<InputEdge>,
+) {
+    let weights = batch.weights.filter(|_| weighted);
+    for edge in within {
+        let [source, target] = batch.pairs[edge];
+        let weight = weights.map_or(1.0, |weights| weights[edge]);
+        let ends = if reading.reversed { [target, source] } else { [source, target] };
+        let [source, target] = ends.map(u64::from);
+        if source == target && reading.drop_self_loops {
+            continue;
+        }
+        let [weight, back] = reading.weights(weight, source == target);
+        edges.push(InputEdge { source, target, weight });
+        if reading.both_ways() && source != target {
+            edges.push(InputEdge { source: target, target: source, weight: back });
+        }
     }
 }
 

@@ -89,6 +89,7 @@ pub use edges::weights::WeightSum;
 pub use error::EngineError;
 pub use kernels::vertices::Vertices;
 pub use machine::arena::Buffer;
+pub use machine::dispatch::dispatched;
 pub use machine::figures::{Machine, resident_bytes_max};
 pub use machine::meter;
 pub use machine::storage::Storage;

@@ -65,6 +65,7 @@ impl RankSelectBitmap {
     }
 
     /// The number of the mark of a slot, if it has one.
+    #[inline(always)]
     pub fn number(&self, slot: u64) -> Option<u64> {
         let index = usize::try_from(slot / 64).ok()?;
         let (word, before) = (self.words.get(index)?, self.before[index]);

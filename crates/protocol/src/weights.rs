@@ -79,6 +79,23 @@ impl Weights {
         }
     }
 
+    /// Weights of as many vertices, in as many ranges, at which no edge was counted.
+    #[must_use]
+    pub fn empty(&self) -> Self {
+        Self { counts: vec![0; self.counts.len()], ..*self }
+    }
+
+    /// Adds the counts of a sample, each of whose edges stands for `times` of them.
+    ///
+    /// # Panics
+    /// As of [`Self::add`].
+    pub fn add_times(&mut self, sample: &Self, times: u64) {
+        assert_eq!((self.vertices, self.width), (sample.vertices, sample.width), "other ranges");
+        for (count, more) in self.counts.iter_mut().zip(&sample.counts) {
+            *count = count.saturating_add(more.saturating_mul(times));
+        }
+    }
+
     /// Edges that were counted in each range.
     pub fn counts(&self) -> &[u64] {
         &self.counts

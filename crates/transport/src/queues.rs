@@ -18,6 +18,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::bucket::{Bucket, Layout};
 use crate::lane::{LaneError, TxLane};
+use crate::patience::Patience;
 
 /// A full bucket and its destination.
 struct Descriptor {
@@ -173,15 +174,14 @@ impl<C: Carrier> Sender<C> {
     /// # Errors
     /// If a lane fails.
     pub fn run(&mut self) -> Result<(), LaneError> {
+        let mut patience = Patience::default();
         loop {
             let sent = self.poll()?;
             let is_done = self.served.iter().all(Served::is_done);
             if is_done && self.waiting.iter().all(Option::is_none) && self.lanes.is_idle() {
                 return Ok(());
             }
-            if sent == 0 {
-                std::thread::yield_now();
-            }
+            patience.wait_unless(sent > 0);
         }
     }
 

@@ -12,6 +12,7 @@
 
 use crate::bucket::Bucket;
 use crate::lane::{LaneError, TxLane};
+use crate::patience::Patience;
 
 /// Destination of a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -187,9 +188,10 @@ impl<L: TxLane> RingGroup<L> {
     /// # Errors
     /// If the lane fails.
     pub fn drain(&mut self) -> Result<(), LaneError> {
+        let mut patience = Patience::default();
         while !self.lanes.is_idle() {
             self.lanes.poll()?;
-            std::thread::yield_now();
+            patience.wait_unless(false);
         }
         Ok(())
     }
@@ -229,13 +231,14 @@ impl<L: TxLane> RingGroup<L> {
 
     fn wait_for(&mut self, to: usize) -> Result<Bucket, LaneError> {
         assert!(!self.rings[to].is_ended, "nothing follows the last bucket of an iteration");
+        let mut patience = Patience::default();
         let mut bucket = loop {
             if let Some(bucket) = self.lanes.bucket(to) {
                 break bucket;
             }
             self.waits += 1;
             self.lanes.poll()?;
-            std::thread::yield_now();
+            patience.wait_unless(false);
         };
         bucket.clear();
         bucket.header.width = self.width;

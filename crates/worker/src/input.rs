@@ -26,6 +26,39 @@ pub trait Input: Send {
     /// # Errors
     /// When the input cannot be read.
     fn piece(&mut self, edges_max: usize) -> Result<(&[InputEdge], bool), EngineError>;
+
+    /// Begins anew and hands all edges to `visit`, at most `edges_max` at a time, until it returns
+    /// `false`.
+    ///
+    /// # Errors
+    /// As of [`Self::piece`].
+    fn each(
+        &mut self,
+        edges_max: usize,
+        visit: &mut dyn FnMut(&[InputEdge]) -> bool,
+    ) -> Result<(), EngineError> {
+        self.begin();
+        loop {
+            let (edges, is_last) = self.piece(edges_max)?;
+            if !visit(edges) || is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Hands a sample of the edges to `visit`, as [`Self::each`] does, or all of them. How many
+    /// edges each of those stands for.
+    ///
+    /// # Errors
+    /// As of [`Self::piece`].
+    fn sample(
+        &mut self,
+        edges_max: usize,
+        visit: &mut dyn FnMut(&[InputEdge]) -> bool,
+    ) -> Result<u64, EngineError> {
+        self.each(edges_max, visit)?;
+        Ok(1)
+    }
 }
 
 /// Consecutive edges of a list in memory, which shares of several machines have in common.

@@ -68,7 +68,7 @@ pub use partitioning::Partitioning;
 pub use resources::{CallerAlone, Resources, WorkPart};
 pub use scratch::{MemoryScratch, ScratchSpace};
 pub use triangles::{KEY_BYTES, Keys, Rows, TriangleWorker, each_row};
-pub use weighing::weigh;
+pub use weighing::{weigh, weigh_sample};
 
 /// The program on its host, with what is in its memory.
 pub trait Worker: Send {

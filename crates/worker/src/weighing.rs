@@ -14,7 +14,7 @@ use welter_engine::EngineError;
 use welter_protocol::weights::Weights;
 
 use crate::ingest::no_vertex;
-use crate::input::Input;
+use crate::input::{Input, InputEdge};
 
 /// Adds the edges of a share of the input, of which `edges_max` are read at a time.
 ///
@@ -29,25 +29,50 @@ pub fn weigh(
     input.begin();
     loop {
         let (edges, is_last) = input.piece(edges_max)?;
-        for edge in edges {
-            if edge.source.max(edge.target) >= weights.vertices() {
-                return Err(no_vertex(edge, weights.vertices()));
-            }
-            weights.count(edge.target);
-            if !by_cells {
-                weights.count(edge.source);
-            }
-        }
+        add(edges, by_cells, weights)?;
         if is_last {
             return Ok(());
         }
     }
 }
 
+/// Adds the edges of a share of the input, at both ends, by a sample of them.
+///
+/// # Errors
+/// As of [`weigh`].
+pub fn weigh_sample(
+    input: &mut dyn Input,
+    edges_max: usize,
+    weights: &mut Weights,
+) -> Result<(), EngineError> {
+    let (mut sample, mut failed) = (weights.empty(), None);
+    let each = input.sample(edges_max, &mut |edges| {
+        failed = add(edges, false, &mut sample).err();
+        failed.is_none()
+    })?;
+    failed.map_or(Ok(()), Err)?;
+    weights.add_times(&sample, each);
+    Ok(())
+}
+
+/// Adds edges where they lead to, or at both ends.
+fn add(edges: &[InputEdge], by_cells: bool, weights: &mut Weights) -> Result<(), EngineError> {
+    for edge in edges {
+        if edge.source.max(edge.target) >= weights.vertices() {
+            return Err(no_vertex(edge, weights.vertices()));
+        }
+        weights.count(edge.target);
+        if !by_cells {
+            weights.count(edge.source);
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{InputEdge, Listed};
+    use crate::Listed;
 
     fn listed(pairs: &[[u32; 2]]) -> Listed {
         let edge = |pair: &[u32; 2]| {
@@ -76,6 +101,11 @@ mod tests {
                     found.add(&one);
                 }
                 assert_eq!(found, expected, "{share} edges each");
+                let mut found = Weights::new(11);
+                for pairs in pairs.chunks(share) {
+                    weigh_sample(&mut listed(pairs), 7, &mut found).unwrap();
+                }
+                assert_eq!(found == expected, !by_cells, "a list is its own sample");
             }
         }
         let error = weigh(&mut listed(&[[3, 11]]), 7, true, &mut Weights::new(11)).unwrap_err();

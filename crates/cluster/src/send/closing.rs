@@ -26,7 +26,7 @@ use welter_worker::{Input, Rows};
 
 use super::bundles::Bundles;
 use super::corners::{COUNT_BYTES, CornerSet, Kind, shown_bytes};
-use super::edges::{Edges, OwnedEnd, cell, record_bytes};
+use super::edges::{Edges, OwnedEnd};
 use super::error::Stop;
 use super::folding::Count;
 use super::kernel::CORNER_BYTES;
@@ -95,8 +95,7 @@ impl<L: TxLane> Closing<L> {
     /// Sends the edges of its share to their owners, and takes its own.
     fn begin(&mut self, input: Box<dyn Input>) -> Result<(), Stop> {
         let is_directed = self.kernel.is_directed();
-        let edge_bytes = record_bytes(is_directed);
-        let (sent, mut edges, folded) = self.turns.edges(input, (OwnedEnd::Source, edge_bytes))?;
+        let (sent, mut edges, folded) = self.turns.edges(input, (OwnedEnd::Source, is_directed))?;
         self.degrees = std::mem::take(&mut edges.degrees).into();
         self.count = edges.count;
         self.edges = edges;
@@ -158,7 +157,7 @@ impl<L: TxLane> Closing<L> {
         let begin = edges.chunks.partition_point(|chunk| chunk.other <= own);
         let (early, late) = edges.chunks.split_at(begin);
         for chunk in late.iter().chain(early) {
-            let cell = cell(&turns.cut, own, chunk.other);
+            let cell = chunk.cell(&turns.cut, own);
             let pulled = edges.open(chunk, &cell, &mut read)?;
             let (to, messages) = (chunk.other as usize, &mut turns.messages);
             let mut sent = Ok(());

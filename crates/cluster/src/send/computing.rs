@@ -33,7 +33,7 @@ use welter_transport::TxLane;
 use welter_worker::Input;
 
 use super::checkpoint::{Checkpoints, Due};
-use super::edges::{OwnedEnd, record_bytes};
+use super::edges::OwnedEnd;
 use super::error::Stop;
 use super::folding::Count;
 use super::gathered::{FoldSet, IncomingUpdates};
@@ -103,8 +103,8 @@ impl<L: TxLane> Computing<L> {
 
     /// Sends the edges of its share to their owners, takes its own, and makes first values.
     fn begin(&mut self, input: Box<dyn Input>, from: Option<u64>) -> Result<(), Stop> {
-        let edge_bytes = record_bytes(self.kernel.shape().capabilities.weighted);
-        let (sent, edges, folded) = self.turns.edges(input, (OwnedEnd::Source, edge_bytes))?;
+        let weighted = self.kernel.shape().capabilities.weighted;
+        let (sent, edges, folded) = self.turns.edges(input, (OwnedEnd::Source, weighted))?;
         self.turns.messages.set_record_bytes(self.kernel.shape().record());
         let came = edges.count;
         self.scattering.edges = edges;

@@ -4,12 +4,14 @@
 //! ```text
 //! message    the end that is owned, relative to its sub-range (the destination of the message)
 //!            record: the other end u32, in a weighted graph followed by the weight f64
-//! chunk      edges from a sub-range of sources to a sub-range of destinations, sorted by source
+//! chunk      edges from a sub-range of sources to a stripe of destinations, sorted by source
 //! states     of the edges of a chunk, in their order: where the chunk lies, zeros at first
 //! ```
 //!
 //! A share of the input is read by whom it falls to, and each edge sent to the machine that owns
-//! its end, by the lanes by which updates go later. A chunk knows which 64ths of its sub-range
+//! its end, by the lanes by which updates go later. Edges wait by stripes until a chunk is full, so
+//! that accumulators which it leads to stay in a cache (`ranges`), and degrees are counted in chunks
+//! that are sorted. A chunk knows which parts of its sub-range
 //! have sources in it, so that one without an active source is left out.
 //!
 //! **Invariant:** states that are read from the disk are those that were written there last.
@@ -17,6 +19,7 @@
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -33,6 +36,7 @@ use welter_store::io::{read_exact, write_all};
 
 use super::calls::{CallUnderWay, WatchedDirectory};
 use super::error::Stop;
+use super::ranges::{Stripe, Stripes};
 
 /// Number of the graph in its chunks: a run has one.
 const GRAPH: u64 = 1;
@@ -61,21 +65,44 @@ pub(super) fn record(other: u32, weight: f64) -> [u8; record_bytes(true)] {
     record
 }
 
-/// The cell of edges between two sub-ranges.
-pub(super) fn cell(cut: &Partitions, source: u32, target: u32) -> chunks::Cell {
-    let id = CellId { source_partition: source, stripe: target };
-    chunks::Cell { graph: GRAPH, id, sources: cut.range(source), targets: cut.range(target) }
+/// The cell of edges from a sub-range to a stripe of one, or the whole.
+fn cell(cut: &Partitions, source: u32, stripe: &Stripe) -> chunks::Cell {
+    let id = CellId { source_partition: source, stripe: stripe.sub_range };
+    let targets = stripe.vertices.clone();
+    chunks::Cell { graph: GRAPH, id, sources: cut.range(source), targets }
 }
 
-/// The 64th of a sub-range of `vertices` vertices that a place is in, as a bit.
-pub(super) fn part_of(place: usize, vertices: usize) -> u64 {
-    1 << (place * 64 / vertices.max(1))
+/// The cell of edges between two sub-ranges.
+pub(super) fn whole_cell(cut: &Partitions, source: u32, target: u32) -> chunks::Cell {
+    cell(cut, source, &Stripe { sub_range: target, vertices: cut.range(target) })
+}
+
+/// Parts of a sub-range, 64 at most, of as many vertices each.
+#[derive(Clone, Copy)]
+pub(super) struct SourceParts {
+    /// Vertices of a part, as a power of two.
+    bits: u32,
+}
+
+impl SourceParts {
+    /// Parts of so many vertices.
+    pub(super) fn of(vertices: usize) -> Self {
+        Self { bits: vertices.div_ceil(64).next_power_of_two().trailing_zeros() }
+    }
+
+    /// The part that a place is in, as a bit.
+    #[inline]
+    pub(super) fn part_of(self, place: usize) -> u64 {
+        1 << (place >> self.bits)
+    }
 }
 
 /// A chunk of edges between a sub-range and another one, or itself.
 pub(super) struct EdgeChunk {
     /// Sub-range of the ends that are not owned.
     pub(super) other: u32,
+    /// Those of its vertices that have edges here, at most.
+    pub(super) ends: Range<u64>,
     /// Parts of the sources that have edges in it, where these are owned.
     pub(super) sources: u64,
     /// Number of edges that it has.
@@ -83,6 +110,13 @@ pub(super) struct EdgeChunk {
     /// States of the edges, in a program whose edges have some.
     pub(super) states: Option<EdgeStates>,
     place: Bytes,
+}
+
+impl EdgeChunk {
+    /// Its cell, of a sub-range that owns the sources.
+    pub(super) fn cell(&self, cut: &Partitions, own: u32) -> chunks::Cell {
+        cell(cut, own, &Stripe { sub_range: self.other, vertices: self.ends.clone() })
+    }
 }
 
 /// States of the edges of a chunk.
@@ -102,7 +136,7 @@ enum Bytes {
 /// Edges of a sub-range of sources.
 #[derive(Default)]
 pub(super) struct Edges {
-    /// In the order of the sub-ranges of their other ends.
+    /// In the order of their other ends.
     pub(super) chunks: Vec<EdgeChunk>,
     /// Edges of each vertex, at the end that is owned.
     pub(super) degrees: Vec<u32>,
@@ -264,8 +298,10 @@ pub(super) struct Gathering {
     weighted: bool,
     end: OwnedEnd,
     writer: EdgeWriter,
-    /// Edges for each sub-range of other ends that wait for their chunk to be full. Ends are
-    /// places in the sub-ranges.
+    /// Stripes of other ends.
+    stripes: Stripes,
+    /// Edges for each stripe that wait for their chunk to be full. Ends are places in the
+    /// sub-range and in the stripe.
     bins: Vec<Vec<Edge>>,
     room: Room,
     edges: Edges,
@@ -279,6 +315,8 @@ pub(super) struct Gathering {
 pub(super) struct Room {
     /// Edges of a chunk, at most.
     pub(super) chunk_edges: usize,
+    /// Vertices that the other ends of a chunk lie among, about.
+    pub(super) stripe_vertices: u64,
     /// Bytes of chunks in memory, at most, with the states of their edges.
     pub(super) memory_bytes: u64,
     /// Bytes of the state of an edge; 0 where edges have none.
@@ -296,65 +334,101 @@ impl Gathering {
     ) -> Self {
         let range = cut.range(partition);
         let degrees = vec![0; (range.end - range.start) as usize];
-        let bins = (0..cut.count()).map(|_| Vec::new()).collect();
+        let stripes = Stripes::new(&cut, room.stripe_vertices);
+        let bins = stripes.all.iter().map(|_| Vec::new()).collect();
         let writer = EdgeWriter::new(Form::usual(Encoding::Packed), weighted);
         let edges = Edges { degrees, ..Edges::default() };
         let (held_bytes, failed) = (0, None);
-        Self { cut, partition, weighted, end, writer, bins, room, edges, held_bytes, failed }
+        Self {
+            cut,
+            partition,
+            weighted,
+            end,
+            writer,
+            stripes,
+            bins,
+            room,
+            edges,
+            held_bytes,
+            failed,
+        }
     }
 
     /// Takes edges of these vertices, relative to the sub-range.
     pub(super) fn take(&mut self, places: &[u32], records: &[u8]) {
-        for (&place, record) in places.iter().zip(records.chunks_exact(self.record_bytes())) {
-            if self.failed.is_none()
-                && let Err(error) = self.add(place, record)
-            {
-                self.failed = Some(error);
-            }
+        if self.failed.is_some() {
+            return;
         }
+        let taken = if self.weighted {
+            self.take_all::<{ record_bytes(true) }>(places, records)
+        } else {
+            self.take_all::<{ record_bytes(false) }>(places, records)
+        };
+        self.failed = taken.err();
     }
 
-    fn record_bytes(&self) -> usize {
-        record_bytes(self.weighted)
-    }
-
-    fn add(&mut self, place: u32, record: &[u8]) -> Result<(), Stop> {
-        let (other, weight) = record.split_at(TARGET_BYTES);
-        let other: u32 = pod_read_unaligned(other);
-        let weight = if weight.is_empty() { 1.0 } else { pod_read_unaligned(weight) };
-        let degree = self.edges.degrees.get_mut(place as usize);
-        let (Some(degree), true) = (degree, u64::from(other) < self.cut.vertices()) else {
-            let what = format!("an edge of place {place} and {other}, which there are not");
-            return Err(Stop::broken(what));
-        };
-        *degree = degree.saturating_add(1);
-        self.edges.count += 1;
-        let (to, other) = self.cut.place(other.into());
-        let [source, target] = match self.end {
-            OwnedEnd::Source => [place, other as u32],
-            OwnedEnd::Target => [other as u32, place],
-        };
-        let bin = &mut self.bins[to as usize];
-        bin.push(Edge { source, target, weight });
-        if bin.len() >= self.room.chunk_edges {
-            self.close(to)?;
+    /// Takes edges with records of this length.
+    fn take_all<const BYTES: usize>(&mut self, places: &[u32], records: &[u8]) -> Result<(), Stop> {
+        let vertices = self.edges.degrees.len();
+        let (records, _) = records.as_chunks::<BYTES>();
+        for (&place, record) in places.iter().zip(records) {
+            let (other, weight) = record.split_at(TARGET_BYTES);
+            let other: u32 = pod_read_unaligned(other);
+            let weight = if weight.is_empty() { 1.0 } else { pod_read_unaligned(weight) };
+            let found = self.stripes.find(other.into()).filter(|_| (place as usize) < vertices);
+            let Some((stripe, other)) = found else {
+                let what = format!("an edge of place {place} and {other}, which there are not");
+                return Err(Stop::broken(what));
+            };
+            let [source, target] = match self.end {
+                OwnedEnd::Source => [place, other as u32],
+                OwnedEnd::Target => {
+                    // Chunks are sorted by their sources, which are not these.
+                    let degree = &mut self.edges.degrees[place as usize];
+                    *degree = degree.saturating_add(1);
+                    [other as u32, place]
+                }
+            };
+            let bin = &mut self.bins[stripe];
+            bin.push(Edge { source, target, weight });
+            if bin.len() >= self.room.chunk_edges {
+                self.close(stripe)?;
+            }
         }
         Ok(())
     }
 
-    /// Makes a chunk of what waits for a sub-range.
-    fn close(&mut self, other: u32) -> Result<(), Stop> {
-        let bin = std::mem::take(&mut self.bins[other as usize]);
+    /// Makes a chunk of what waits for a stripe, whose bin keeps its room.
+    fn close(&mut self, stripe: usize) -> Result<(), Stop> {
+        let Stripe { sub_range: other, vertices: ends } = self.stripes.all[stripe].clone();
+        let bin = &mut self.bins[stripe];
         if bin.is_empty() {
             return Ok(());
         }
         let cell = match self.end {
-            OwnedEnd::Source => cell(&self.cut, self.partition, other),
-            OwnedEnd::Target => cell(&self.cut, other, self.partition),
+            OwnedEnd::Source => cell(&self.cut, self.partition, &self.stripes.all[stripe]),
+            OwnedEnd::Target => whole_cell(&self.cut, other, self.partition),
         };
         let number = self.edges.chunks.len() as u32;
-        let state_bytes = bin.len() * self.room.state_bytes;
-        let bytes = self.writer.write(&cell, number, &bin)?;
+        let (edges, state_bytes) = (bin.len() as u64, bin.len() * self.room.state_bytes);
+        let (degrees, mut sources) = (&mut self.edges.degrees, 0);
+        let parts = SourceParts::of(degrees.len());
+        let mut count = |place: u32, edges: u32| {
+            let degree = &mut degrees[place as usize];
+            *degree = degree.saturating_add(edges);
+            sources |= parts.part_of(place as usize);
+        };
+        let bytes = match self.end {
+            OwnedEnd::Source => {
+                self.writer.write_counting(&cell, number, bin, Some(&mut count))?
+            }
+            OwnedEnd::Target => {
+                sources = u64::MAX;
+                self.writer.write(&cell, number, bin)?
+            }
+        };
+        bin.clear();
+        self.edges.count += edges;
         let with_states = (bytes.len() + state_bytes) as u64;
         let has_room = self.held_bytes + with_states <= self.room.memory_bytes;
         let mut states = None;
@@ -381,16 +455,7 @@ impl Gathering {
             }
             place
         };
-        let vertices = self.edges.degrees.len();
-        let sources = match self.end {
-            OwnedEnd::Source => {
-                let places = bin.iter().map(|edge| edge.source as usize);
-                places.fold(0, |parts, place| parts | part_of(place, vertices))
-            }
-            OwnedEnd::Target => u64::MAX,
-        };
-        let edges = bin.len() as u64;
-        self.edges.chunks.push(EdgeChunk { other, sources, edges, states, place });
+        self.edges.chunks.push(EdgeChunk { other, ends, sources, edges, states, place });
         Ok(())
     }
 
@@ -402,8 +467,11 @@ impl Gathering {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        (0..self.cut.count()).try_for_each(|other| self.close(other))?;
-        self.edges.chunks.sort_by_key(|chunk| chunk.other);
+        for stripe in 0..self.bins.len() {
+            self.close(stripe)?;
+            self.bins[stripe] = Vec::new();
+        }
+        self.edges.chunks.sort_by_key(|chunk| (chunk.other, chunk.ends.start));
         Ok(self.edges)
     }
 }

@@ -25,7 +25,7 @@ use welter_engine::chunks::{
 use welter_transport::TxLane;
 use welter_worker::Input;
 
-use super::edges::{Edges, OwnedEnd, cell, record_bytes};
+use super::edges::{Edges, OwnedEnd, whole_cell};
 use super::error::Stop;
 use super::folding::Count;
 use super::messages::Sent;
@@ -95,8 +95,8 @@ impl<L: TxLane> Extending<L> {
     /// Sends the edges of its share to their owners, subscribes to signals, and makes first values.
     fn begin(&mut self, input: Box<dyn Input>) -> Result<(), Stop> {
         let shape = *self.kernel.shape();
-        let edge_bytes = record_bytes(shape.capabilities.weighted);
-        let (sent, edges, folded) = self.turns.edges(input, (OwnedEnd::Target, edge_bytes))?;
+        let weighted = shape.capabilities.weighted;
+        let (sent, edges, folded) = self.turns.edges(input, (OwnedEnd::Target, weighted))?;
         self.edges = edges;
         let degrees = std::mem::take(&mut self.edges.degrees);
         let (subscribed, subscriptions) = self.subscribe()?;
@@ -139,7 +139,7 @@ impl<L: TxLane> Extending<L> {
         let (mut all, mut first) = (Vec::new(), 0);
         let mut chunks = edges.chunks.iter().peekable();
         for other in 0..turns.cut.count() {
-            let cell = cell(&turns.cut, other, turns.place.1);
+            let cell = whole_cell(&turns.cut, other, turns.place.1);
             let mut marks = Vec::new();
             while let Some(chunk) = chunks.next_if(|chunk| chunk.other == other) {
                 marks.resize((cell.sources.end - cell.sources.start).div_ceil(64) as usize, 0_u64);
@@ -214,7 +214,7 @@ impl<L: TxLane> Extending<L> {
         let mut groups = chunks.chunk_by_mut(|one, next| one.other == next.other);
         let shown = groups.try_for_each(|chunks| -> Result<(), Stop> {
             let Some(other) = chunks.first().map(|chunk| chunk.other) else { return Ok(()) };
-            let cell = cell(&turns.cut, other, own);
+            let cell = whole_cell(&turns.cut, other, own);
             let vertices = (cell.sources.end - cell.sources.start) as usize;
             ghosts[other as usize].spread((of_ghosts, shape.signal), vertices, sources);
             for chunk in chunks {

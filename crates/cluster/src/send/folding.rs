@@ -27,13 +27,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
-use welter_transport::{Arrived, Faults, Joined, RxLane};
+use welter_transport::{Arrived, Faults, Joined, Patience, RxLane};
 
 use super::cores::bind;
 use super::edges::{Edges, Gathering};
 use super::error::Stop;
 use super::messages::{Reader, width};
-use super::patience::Patience;
 use super::processor::ProcessorTime;
 
 /// Messages of an iteration that were folded.

@@ -9,7 +9,8 @@
 //!               where edges have states
 //! signals       of ghosts, with their places, and own vertices that are ghosts elsewhere
 //! answers       to rows that pass, where they were met and where they were not sent yet
-//! combining     the stripe of each computation thread, in which updates meet before they are sent
+//! combining     the stripe of each computation thread, in which updates meet before they are sent;
+//!               with tables by which threads find sub-ranges and stripes
 //! buckets       rings of all pairs of threads, and what comes in parts
 //! bins          edges that wait for their chunk to be full
 //! edges         chunks, as far as memory has room; those beyond are on the disk
@@ -34,6 +35,7 @@ use super::gathered::grouped_bytes;
 use super::kernel::MessageKernel;
 use super::lanes::BUCKETS;
 use super::position::BUCKETS_OF_DATAGRAMS;
+use super::ranges;
 use super::rounds::REPLY_BYTES;
 use super::{Combine, Settings, Transport};
 use crate::footprint::{Footprint, PROCESS_BYTES, THREAD_BYTES};
@@ -190,7 +192,7 @@ impl Settings {
         let mut columns = vec![
             ("vertices", vertices * (value + signal + 5 + ends)),
             ("accumulators", vertices * sets * accum),
-            ("combining", if stripe { vertices * accum } else { 0 }),
+            ("combining", if stripe { self.stripe_bytes(demand, accum) } else { 0 }),
         ];
         if let MessageKernel::Extended(_) = demand.kernel {
             // With places, and subscriptions, which grow by doubling; and those of a sub-range.
@@ -198,6 +200,13 @@ impl Settings {
             columns.push(("signals", ghosts + vertices * signal));
         }
         columns
+    }
+
+    /// Bytes of the stripes of all computation threads.
+    fn stripe_bytes(&self, demand: &Demand<'_>, accum: u64) -> u64 {
+        let vertices = demand.own_vertices(self.sub_ranges).div_ceil(self.sub_ranges as u64);
+        let width = ranges::width(demand.kernel.stripe_vertices(self), demand.vertices);
+        self.sub_ranges as u64 * width.min(vertices) * accum
     }
 
     /// Bytes of the buckets of all lanes of a machine.
@@ -230,7 +239,9 @@ impl Settings {
     /// Bytes of edges that wait, and of the one chunk of each thread that is being made.
     fn bin_bytes(&self, demand: &Demand<'_>) -> u64 {
         let (threads, chunk) = (self.sub_ranges as u64, self.chunk_edges as u64);
-        let bins = threads * threads * demand.machines as u64;
+        let width = ranges::width(demand.kernel.stripe_vertices(self), demand.vertices);
+        let stripes = demand.vertices / width + threads * demand.machines as u64;
+        let bins = threads * stripes;
         let waiting = (bins * chunk).min(2 * demand.own_edges());
         let record = demand.kernel.edge_bytes() as u64 + 8;
         waiting * BINNED_BYTES + threads * 2 * chunk * (BINNED_BYTES + record)

@@ -13,6 +13,7 @@ use welter_model::program::Next;
 use welter_protocol::partitions::Partitions;
 
 use super::bundles;
+use super::Settings;
 use super::corners::shown_bytes;
 use super::edges::{OwnedEnd, record_bytes};
 use super::rounds::Rounds;
@@ -81,6 +82,12 @@ impl MessageKernel {
     /// End of edges whose owner has them.
     pub(super) fn owned_end(&self) -> OwnedEnd {
         if let Self::Extended(_) = self { OwnedEnd::Target } else { OwnedEnd::Source }
+    }
+
+    /// Destinations of a chunk of edges: those whose accumulators stay in a cache, where edges are
+    /// folded or their messages made; else those of a whole sub-range.
+    pub(super) fn stripe_vertices(&self, settings: &Settings) -> u64 {
+        if let Self::Fold(_) = self { settings.stripe_vertices } else { u64::MAX }
     }
 
     /// Bytes of a record in an iteration over all edges, or of signals of all vertices.

@@ -143,7 +143,12 @@ impl<L: TxLane> Messages<L> {
 
     /// The place for messages to a destination.
     pub(super) fn to(&mut self, ring: usize) -> Ring<'_, L> {
-        Ring { messages: self, ring }
+        self.to_stripe(ring, 0)
+    }
+
+    /// The place for messages to a destination whose own are counted from this vertex of it on.
+    pub(super) fn to_stripe(&mut self, ring: usize, first: u32) -> Ring<'_, L> {
+        Ring { messages: self, ring, first }
     }
 
     /// Sends one message.
@@ -161,6 +166,28 @@ impl<L: TxLane> Messages<L> {
         targets[0] = target;
         records[..record.len()].copy_from_slice(record);
         place.keep(1)
+    }
+
+    /// Sends messages: destinations, and as many records.
+    ///
+    /// # Errors
+    /// Failure of a lane.
+    pub(super) fn send_all(
+        &mut self,
+        ring: usize,
+        (targets, records): (&[u32], &[u8]),
+    ) -> Result<(), EngineError> {
+        let (record_bytes, mut first) = (self.record_bytes, 0);
+        while first < targets.len() {
+            let mut place = self.to(ring);
+            let (to_targets, to_records) = place.room(targets.len() - first)?;
+            let end = first + to_targets.len();
+            to_targets.copy_from_slice(&targets[first..end]);
+            to_records.copy_from_slice(&records[first * record_bytes..end * record_bytes]);
+            place.keep(end - first)?;
+            first = end;
+        }
+        Ok(())
     }
 
     /// Messages of a ring that were sent in this iteration.
@@ -272,6 +299,8 @@ pub(super) const RECORD_BYTES_MAX: usize = 1 << 20;
 pub(super) struct Ring<'m, L> {
     messages: &'m mut Messages<L>,
     ring: usize,
+    /// Vertex of the destination that others are counted from.
+    first: u32,
 }
 
 impl<L: TxLane> Ring<'_, L> {
@@ -309,7 +338,12 @@ impl<L: TxLane> Outgoing for Ring<'_, L> {
     }
 
     fn keep(&mut self, count: usize) -> Result<(), EngineError> {
-        let Self { messages, ring } = self;
+        if self.first > 0 && count > 0 {
+            let first = self.first;
+            let (targets, _) = self.room(count)?;
+            targets[..count].iter_mut().for_each(|target| *target += first);
+        }
+        let Self { messages, ring, .. } = self;
         messages.sent.updates[*ring] += count as u64;
         messages.sent.messages[*ring] += count as u64;
         messages.sent.bytes[*ring] += (count * (messages.record_bytes + TARGET_BYTES)) as u64;

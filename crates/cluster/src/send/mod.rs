@@ -49,6 +49,7 @@ mod cores;
 mod corners;
 mod cutting;
 mod doors;
+mod edge_sender;
 mod edges;
 mod ending;
 mod epoch;
@@ -64,9 +65,9 @@ mod losses;
 mod machine;
 mod messages;
 mod outward;
-mod patience;
 mod position;
 mod processor;
+mod ranges;
 mod rounds;
 mod scattering;
 mod seat;
@@ -137,6 +138,8 @@ pub struct Settings {
     pub senders: usize,
     /// Edges in a chunk, in memory.
     pub chunk_edges: usize,
+    /// Destinations of a chunk, where edges are folded before they are sent.
+    pub stripe_vertices: u64,
     /// Vertices in a chunk of the result.
     pub chunk_vertices: usize,
     /// Time between two checkpoints, at least; they take a twentieth of all time at most.
@@ -163,6 +166,8 @@ impl Default for Settings {
             sub_ranges: 1,
             senders: 0,
             chunk_edges: 1 << 17,
+            // Half a megabyte of accumulators of eight bytes, as on other routes.
+            stripe_vertices: 1 << 16,
             chunk_vertices: 1 << 18,
             checkpoint_every: Duration::from_secs(1),
             grouped_bytes: u64::MAX,

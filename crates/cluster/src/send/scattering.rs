@@ -1,7 +1,8 @@
 //! Scatter: updates along the edges of a sub-range, into messages, singly or combined.
 //!
-//! Edges lie by the sub-range that they lead to, so what is combined needs accumulators of one
-//! sub-range at a time, and those that were touched leave before the next one begins. A sub-range
+//! Edges lie by the stripe that they lead to, so what is combined needs accumulators of one stripe
+//! at a time, which stay in a cache, and those that were touched leave before the next one begins. A
+//! sub-range
 //! is told at once that nothing more comes, so it may apply while others are still sent to.
 
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use welter_protocol::partitions::Partitions;
 use welter_transport::TxLane;
 
 use super::combining::{Combined, Costs, Load};
-use super::edges::{EdgeChunk, Edges, cell, part_of};
+use super::edges::{EdgeChunk, Edges, SourceParts};
 use super::error::Stop;
 use super::messages::Messages;
 use super::{Combine, Transport};
@@ -26,7 +27,7 @@ pub(super) struct Scattering {
     pub(super) combine: Combine,
     pub(super) transport: Transport,
     scratch: DecodeBuffers,
-    /// Accumulators for updates to a sub-range before they are sent; none has met any between two.
+    /// Accumulators for updates to a stripe before they are sent; none has met any between two.
     stripe: Column,
     /// A chunk that was read.
     read: Column,
@@ -83,14 +84,14 @@ impl Scattering {
         let done = targets.try_for_each(|chunks| -> Result<(), Stop> {
             let gain = self.gain(chunks, share);
             let target = chunks.first().map(|chunk| chunk.other as usize);
-            let chunks = chunks.iter().filter(|chunk| chunk.sources & parts != 0);
-            let chunks = chunks.take_while(|_| !is_over());
-            match gain {
-                Some(gain) => {
-                    self.combined.gain += gain;
-                    self.combined(chunks, sources, messages)?;
+            self.combined.gain += gain.unwrap_or(0);
+            for stripe in chunks.chunk_by(|one, next| one.ends == next.ends) {
+                let chunks = stripe.iter().filter(|chunk| chunk.sources & parts != 0);
+                let chunks = chunks.take_while(|_| !is_over());
+                match gain {
+                    Some(_) => self.combined(chunks, sources, messages)?,
+                    None => self.singly(chunks, sources, messages)?,
                 }
-                None => self.singly(chunks, sources, messages)?,
             }
             if let Some(target) = target {
                 messages.end_ring(target)?;
@@ -128,15 +129,16 @@ impl Scattering {
     ) -> Result<(), Stop> {
         let Self { kernel, edges, scratch, read, .. } = self;
         for chunk in chunks {
-            let cell = cell(&self.cut, self.place, chunk.other);
+            let cell = chunk.cell(&self.cut, self.place);
             let pulled = edges.open(chunk, &cell, read)?;
-            let mut ring = messages.to(chunk.other as usize);
+            let mut ring = messages.to_stripe(chunk.other as usize, first(&self.cut, chunk));
             let sent = pulled.send(kernel, sources, scratch, &mut ring);
             sent.map_err(|error| messages.stop(error))?;
         }
         Ok(())
     }
 
+    /// Folds along edges that lead to one stripe, and sends what that came to.
     fn combined<'c, L: TxLane>(
         &mut self,
         chunks: impl Iterator<Item = &'c EdgeChunk>,
@@ -145,25 +147,22 @@ impl Scattering {
     ) -> Result<(), Stop> {
         let Self { kernel, edges, scratch, stripe, read, .. } = self;
         let accum_bytes = kernel.shape().accum;
-        if stripe.is_empty() {
-            stripe.resize(self.cut.width() as usize * accum_bytes);
-            Kernel::Fold(kernel.clone()).clear(stripe);
-        }
-        let mut met: Option<(usize, u64)> = None;
+        let (mut met, mut updates) = (None, 0);
         for chunk in chunks {
-            let cell = cell(&self.cut, self.place, chunk.other);
+            let cell = chunk.cell(&self.cut, self.place);
+            let bytes = (cell.targets.end - cell.targets.start) as usize * accum_bytes;
+            if stripe.len() < bytes {
+                stripe.resize(bytes);
+                Kernel::Fold(kernel.clone()).clear(stripe);
+            }
             let pulled = edges.open(chunk, &cell, read)?;
-            let vertices = (cell.targets.end - cell.targets.start) as usize;
-            let accums = &mut stripe[..vertices * accum_bytes];
-            pulled.fold(kernel, sources, accums, scratch)?;
-            let (_, updates) = met.unwrap_or_default();
-            met = Some((chunk.other as usize, updates + pulled.edges()));
+            pulled.fold(kernel, sources, &mut stripe[..bytes], scratch)?;
+            updates += pulled.edges();
+            met = Some((chunk.other as usize, first(&self.cut, chunk), bytes));
         }
-        let Some((target, updates)) = met else { return Ok(()) };
-        let range = self.cut.range(target as u32);
-        let accums = &mut stripe[..(range.end - range.start) as usize * accum_bytes];
+        let Some((target, first, bytes)) = met else { return Ok(()) };
         let before = messages.sent(target);
-        let sent = kernel.drain(accums, &mut messages.to(target));
+        let sent = kernel.drain(&mut stripe[..bytes], &mut messages.to_stripe(target, first));
         sent.map_err(|error| messages.stop(error))?;
         let sent = messages.sent(target) - before;
         messages.stand_for(target, updates.saturating_sub(sent));
@@ -171,6 +170,11 @@ impl Scattering {
         self.combined.messages += sent;
         Ok(())
     }
+}
+
+/// The first destination of a chunk, in its sub-range.
+fn first(cut: &Partitions, chunk: &EdgeChunk) -> u32 {
+    (chunk.ends.start - cut.range(chunk.other).start) as u32
 }
 
 /// Sub-ranges, of as many, to which none of these chunks leads, which lie in their order.
@@ -182,9 +186,9 @@ fn lacking(chunks: &[EdgeChunk], sub_ranges: u32) -> Vec<usize> {
 
 /// Parts of vertices that have active ones, and the share of those that are.
 fn actives(active: &[u8]) -> (u64, f64) {
-    let all = active.len();
+    let (all, sources) = (active.len(), SourceParts::of(active.len()));
     let places = active.iter().enumerate().filter(|(_, active)| **active != 0);
     let (parts, count) = places
-        .fold((0, 0_usize), |(parts, count), (place, _)| (parts | part_of(place, all), count + 1));
+        .fold((0, 0_usize), |(parts, count), (place, _)| (parts | sources.part_of(place), count + 1));
     (parts, count as f64 / all.max(1) as f64)
 }

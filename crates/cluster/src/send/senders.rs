@@ -4,13 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use welter_transport::Sender;
+use welter_transport::{Patience, Sender};
 
 use super::cores::bind;
 use super::ending::Ending;
 use super::error::Stop;
 use super::outward::Outward;
-use super::patience::Patience;
 use super::processor::ProcessorTime;
 use crate::links::counts::{Counted, Counts};
 

@@ -17,7 +17,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use welter_engine::EngineError;
 use welter_protocol::partitions::Partitions;
 use welter_transport::TxLane;
 use welter_worker::Input;
@@ -25,7 +24,8 @@ use welter_worker::Input;
 use super::checkpoint::Due;
 use super::combining::Combined;
 use super::cores::bind;
-use super::edges::{Edges, OwnedEnd, record};
+use super::edge_sender::EdgeSender;
+use super::edges::{Edges, OwnedEnd};
 use super::error::Stop;
 use super::folding::{Count, Whole};
 use super::messages::{Messages, Sent};
@@ -240,31 +240,16 @@ impl<L: TxLane, S> Turns<L, S> {
     pub(super) fn edges(
         &mut self,
         mut input: Box<dyn Input>,
-        (end, edge_bytes): (OwnedEnd, usize),
+        (end, weighted): (OwnedEnd, bool),
     ) -> Result<(Sent, Edges, Count), Stop> {
-        input.begin();
-        let slots = self.cut.vertices();
-        loop {
-            let (edges, is_last) = input.piece(PIECE_EDGES)?;
-            for &edge in edges {
-                let last = edge.source.max(edge.target);
-                if last >= slots {
-                    return Err(EngineError::Vertex { vertex: last, slots }.into());
-                }
-                let (own, other) = match end {
-                    OwnedEnd::Source => (edge.source, edge.target),
-                    OwnedEnd::Target => (edge.target, edge.source),
-                };
-                let (partition, place) = self.cut.place(own);
-                // Slots of the command take 32 bits, since its readers hand out such pairs.
-                let record = &record(other as u32, edge.weight)[..edge_bytes];
-                let sent = self.messages.send(partition as usize, place as u32, record);
-                sent.map_err(|error| self.messages.stop(error))?;
-            }
-            if is_last {
-                break;
-            }
-        }
+        let mut sending = EdgeSender::new(&self.cut, weighted);
+        let (messages, mut sent) = (&mut self.messages, Ok(()));
+        input.each(PIECE_EDGES, &mut |edges| {
+            sent = sending.send(edges, end, messages);
+            sent.is_ok()
+        })?;
+        sent?;
+        sending.flush(messages)?;
         drop(input);
         // Threads that read for it would have got its core too.
         bind(self.core);

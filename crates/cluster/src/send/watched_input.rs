@@ -30,6 +30,38 @@ impl Input for WatchedInput {
         let _call = self.calls.input();
         self.share.piece(edges_max)
     }
+
+    fn each(
+        &mut self,
+        edges_max: usize,
+        visit: &mut dyn FnMut(&[InputEdge]) -> bool,
+    ) -> Result<(), EngineError> {
+        let Self { share, calls } = self;
+        share.each(edges_max, &mut between_calls(calls, visit))
+    }
+
+    fn sample(
+        &mut self,
+        edges_max: usize,
+        visit: &mut dyn FnMut(&[InputEdge]) -> bool,
+    ) -> Result<u64, EngineError> {
+        let Self { share, calls } = self;
+        share.sample(edges_max, &mut between_calls(calls, visit))
+    }
+}
+
+/// Visits edges, between one call and the next.
+fn between_calls<'v>(
+    calls: &'v CallsUnderWay,
+    visit: &'v mut dyn FnMut(&[InputEdge]) -> bool,
+) -> impl FnMut(&[InputEdge]) -> bool + 'v {
+    let mut call = Some(calls.input());
+    move |edges| {
+        drop(call.take());
+        let goes_on = visit(edges);
+        call.replace(calls.input());
+        goes_on
+    }
 }
 
 #[cfg(test)]
@@ -61,6 +93,15 @@ mod tests {
         let input = watched(Arc::new(looking), calls.clone());
         let mut share = input((0, 1));
         assert!(share.piece(9).unwrap().1);
+        let mut visits = 0;
+        let visit = &mut |_: &[InputEdge]| {
+            assert_eq!(calls.look(Duration::from_hours(24), Duration::from_secs(30)), None);
+            visits += 1;
+            true
+        };
+        share.each(9, visit).unwrap();
+        assert_eq!(share.sample(9, visit).unwrap(), 1);
+        assert_eq!(visits, 2);
         assert_eq!(calls.look(Duration::from_hours(24), Duration::from_secs(30)), None);
     }
 }

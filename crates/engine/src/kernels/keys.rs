@@ -46,10 +46,13 @@ impl<'k> Keys<'k> {
         let [last, last_target] = dispatched(
             #[inline(always)]
             || {
-                let most = |[last, last_target]: [u32; 2], &key: &u32| {
-                    [last.max(key), last_target.max(key & mask)]
-                };
-                keys.iter().fold([0; 2], most)
+                // Two numbers: a pair of them that is folded does not become vectors.
+                let (mut last, mut last_target) = (0, 0);
+                for &key in keys {
+                    last = last.max(key);
+                    last_target = last_target.max(key & mask);
+                }
+                [last, last_target]
             },
         );
         let inside = ((last >> target_bits) as usize) < sources && (last_target as usize) < targets;

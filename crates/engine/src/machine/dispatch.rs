@@ -8,7 +8,7 @@
 /// Runs `work`, compiled for what the processor has. `work` must be marked `#[inline(always)]`, and
 /// what it calls too, or only the call itself is compiled twice.
 #[inline]
-pub(crate) fn dispatched<R>(work: impl FnOnce() -> R) -> R {
+pub fn dispatched<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")

@@ -104,7 +104,13 @@ fn alone<T>(job: Job, look: impl FnOnce(&Alone) -> T) -> T {
     };
     let ((whole, is_whole), (empty, is_empty), (order, orders)) = (channel(), channel(), channel());
     let directory = checkpoints.directory().clone();
-    let room = Room { chunk_edges: 99, memory_bytes: u64::MAX, state_bytes: 0, directory };
+    let room = Room {
+        chunk_edges: 99,
+        stripe_vertices: 4,
+        memory_bytes: u64::MAX,
+        state_bytes: 0,
+        directory,
+    };
     let edge_bytes = record_bytes(false);
     let folding = Folding {
         lanes: sinks.remove(0),

@@ -14,13 +14,13 @@ const SLEEPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(
 
 /// Looks of a thread since it found something.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Patience {
+pub struct Patience {
     looks: u32,
 }
 
 impl Patience {
     /// Waits a little, unless something was found.
-    pub(super) fn wait_unless(&mut self, is_found: bool) {
+    pub fn wait_unless(&mut self, is_found: bool) {
         if is_found {
             self.looks = 0;
             return;
