@@ -14,6 +14,7 @@ pub mod fencing;
 pub mod mass;
 pub mod orphans;
 pub mod progress;
+pub mod pulls;
 pub mod rows;
 pub mod scene;
 pub mod shares;
@@ -43,6 +44,7 @@ pub struct Checkers {
     orphans: orphans::Orphans,
     works: works::Works,
     windows: windows::Windows,
+    pulls: pulls::OpenPulls,
     bins: bins::Bins,
     rows: rows::Rows,
     shares: shares::Shares,
@@ -72,6 +74,7 @@ impl Checkers {
             orphans: orphans::Orphans::default(),
             works: works::Works::new(config.streams),
             windows: windows::Windows::new(config),
+            pulls: pulls::OpenPulls::new(config),
             bins: bins::Bins::new(config),
             rows: rows::Rows::new(config.partitions.clone(), job.vertex_bytes(), rows_bytes),
             shares: shares::Shares::new(config, [set_bytes, accums], chunk_records, degrees),
@@ -110,6 +113,7 @@ impl Checkers {
     /// A machine has entered an epoch.
     pub fn entered(&mut self, process: usize) {
         self.windows.entered(process);
+        self.pulls.entered(process);
     }
 
     /// A machine has taken up a partition in this epoch, and has these blocks.
@@ -148,6 +152,7 @@ impl Checkers {
         self.orphans.event(process, event);
         self.works.event(process, event);
         self.windows.event(process, event);
+        self.pulls.event(process, event);
         self.stores.event(process, event);
     }
 
@@ -162,6 +167,8 @@ impl Checkers {
         let found = self.works.effect(scene, effect);
         self.note(found);
         let found = self.windows.effect(scene, effect);
+        self.note(found);
+        let found = self.pulls.effect(scene, effect);
         self.note(found);
         self.orphans.effect(effect);
         match (effect, disks) {

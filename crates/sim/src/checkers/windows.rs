@@ -9,8 +9,8 @@
 //!
 //! The window is what is forced, or as many as there are machines.
 //!
-//! Not checked: pulls, of which one at a time is open at an engine; what a machine asks itself for;
-//! requests of epochs that have ended.
+//! Not checked: pulls, which have a checker of their own ([`super::pulls`]); what a machine asks
+//! itself for; requests of epochs that have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
