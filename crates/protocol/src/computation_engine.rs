@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Loading, streaming and what comes after are stages of one [`Task`]; the program works on as many
-//! chunks at a time as it has cores for (`Config::streams`) while pulls for the next ones are open.
+//! chunks at a time as it has cores for (`Config::streams`) while pulls for the next ones are open,
+//! as many as these cores and the disks of all want ([`crate::window`]).
 //!
 //! **Invariant:** what is no stream is alone: a cell is left, and a partition flushed or applied,
 //! when all chunks that were begun are streamed. Asserted in `ComputationEngine::advance`.
@@ -98,7 +99,7 @@ impl ComputationEngine {
             worked: Worked::default(),
             made: Vec::new(),
             set_bytes: BTreeMap::new(),
-            window: Window::new(cx.config.width, cx.machines(), cx.config.depth),
+            window: Window::new(cx.config.width, cx.machines(), cx.config.depth, cx.config.streams),
             clock: Clock::default(),
         }
     }

@@ -136,13 +136,14 @@ pub struct Config {
     pub bias: Bias,
     /// Rule by which chunks get their machines.
     pub placement: Placement,
-    /// Number of pulls that are open at a time.
+    /// Number of pulls that are open at a time, within [`crate::window::PullBounds`].
     pub width: Width,
     /// Requests that a storage engine has with its disk at a time.
     pub depth: usize,
     /// Where vertex sets are read.
     pub vertex_sets: VertexSets,
-    /// Chunks that a computation engine streams at a time, on as many cores.
+    /// Chunks that a computation engine streams at a time, on as many cores. Machines need not have
+    /// as many.
     pub streams: usize,
     /// Bytes of blocks that a computation engine has under way to storage from which on it begins
     /// no further piece of the input and no further chunk.

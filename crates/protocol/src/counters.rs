@@ -71,6 +71,8 @@ paths! {
     SetInParts,
     /// A pull came before its engine knew of the step.
     PulledEarly,
+    /// An engine was asked for a chunk while another pull of the same cell was open at it.
+    AskedAgain,
     /// A central directory was asked who has a chunk.
     Directed,
     /// A central directory was asked where a chunk of vertices is.

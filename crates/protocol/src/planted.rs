@@ -37,6 +37,10 @@ pub enum Bug {
     OwnDiskAlone,
     /// A storage engine says "none" though its neighbour still has chunks, and is believed for all.
     FirstNoneEnds,
+    /// A storage engine that answers a pull by "none" is taken to have answered all that are open.
+    NoneForAll,
+    /// Four times as many pulls are open as may be, at an engine and in all.
+    PullsUnbounded,
     /// Cursors are reset when the engine receives a step, not when it is asked.
     EagerCursor,
     /// The barrier after a scatter opens when all but one have arrived.

@@ -2,17 +2,28 @@
 //! chunks from anywhere, until no engine has one.
 //!
 //! ```text
-//! engines = open + asked + said "none"           disjoint
-//! ended  <=>  all engines said "none", and every chunk that came was streamed
+//! engines = open + { e : asked(e) > 0 } + said "none"      open: disjoint from both others
+//! ended  <=>  all engines said "none", every pull is answered, and every chunk that came was
+//!             streamed
 //! said "none" of a cell: with the last chunk, instead of one, or with what else it has (`holders`)
+//! asked(e) <= places.each
 //! asked <= places.asked          asked + waiting <= places.all          of all cells together
 //! ```
 //!
-//! **Invariant:** one pull at a time is open at an engine. A "none" holds for the rest of the step:
-//! nothing is added to what a step streams once it has begun. Asserted in `Pulls::ask` and
-//! `ChunkSet::add`. (A directory may say that an engine has several.)
+//! Several pulls are open at an engine only when there is none left at which no pull is, and only
+//! where the engine has said that it has more ([`crate::window`]). It answers at once those for
+//! which it has no chunk left.
+//!
+//! **Invariant:** at an engine there are no more pulls open than places for them. Asserted in
+//! `Pulls::fill`; checked by the simulator in `OpenPulls::effect`. (A directory may say that an
+//! engine has several.)
+//!
+//! **Invariant:** each pull has an answer of its own. A "none" holds for the rest of the step:
+//! nothing is added to what a step streams once it has begun. But other pulls that are open at that
+//! engine may still be answered by chunks. Asserted in `ChunkSet::add`; checked by the simulator in
+//! `ExactlyOnce::work`. Tested by `an_engine_that_says_none_owes_the_other_answers`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::context::Context;
 use crate::counters::Path;
@@ -29,8 +40,12 @@ use crate::window::{Places, draw};
 pub(crate) struct Pulls {
     /// Iterations that made the edges that are pulled.
     generation: u32,
+    /// Engines that may have a chunk, and at which no pull is open.
     open: Vec<Rank>,
+    /// Engines at which pulls are open, each as often as there are.
     asked: Vec<Rank>,
+    /// Engines that have said whether they have more: not those that a directory names.
+    have_more: BTreeMap<Rank, bool>,
     waiting: VecDeque<(Block, Payload)>,
     directory: Option<Finding>,
 }
@@ -66,7 +81,7 @@ impl Pulls {
         Self { generation, open, ..Self::default() }
     }
 
-    /// Asks as many engines as there are places for, which other cells have left.
+    /// Asks engines as often as there are places for, which other cells have left.
     pub(crate) fn fill(
         &mut self,
         cx: &mut Context,
@@ -82,14 +97,44 @@ impl Pulls {
             let none = directory.none.clone();
             cx.send(0, Message::Find { step, cell, none });
         }
-        while !self.open.is_empty() && self.left_of(places).asked > 0 {
-            let engine = draw(&mut self.open, &mut cx.random);
+        while self.left_of(places).asked > 0
+            && let Some(engine) = self.draw(cx, places.each)
+        {
             if cell.source.is_some_and(|source| !holders.may_have(engine, source)) {
+                self.have_more.insert(engine, false);
                 continue;
+            }
+            let open = self.asked_at(engine);
+            assert!(open < places.each, "no more pulls are open at an engine than may be");
+            if open > 0 {
+                cx.counters.count(Path::AskedAgain);
             }
             let lists = cell.source.is_some() && holders.is_unlisted(engine);
             self.ask(cx, engine, (step, cell, active), lists);
         }
+    }
+
+    /// An engine that can be asked: any at which no pull is open, or, where there is none, one of
+    /// those that have more and have the fewest open, `each` at most.
+    fn draw(&mut self, cx: &mut Context, each: usize) -> Option<Rank> {
+        if !self.open.is_empty() {
+            return Some(draw(&mut self.open, &mut cx.random));
+        }
+        if each <= 1 {
+            return None;
+        }
+        let having = self.have_more.iter().filter(|(_, has)| **has);
+        let having = having.map(|(engine, _)| (self.asked_at(*engine), *engine));
+        let having: Vec<(usize, Rank)> = having.filter(|(asked, _)| *asked < each).collect();
+        let fewest = having.iter().map(|(asked, _)| *asked).min()?;
+        let engines = having.into_iter().filter(|(asked, _)| *asked == fewest);
+        let engines: Vec<Rank> = engines.map(|(_, engine)| engine).collect();
+        Some(*cx.random.pick(&engines))
+    }
+
+    /// Number of pulls that are open at an engine.
+    fn asked_at(&self, engine: Rank) -> usize {
+        self.asked.iter().filter(|asked| **asked == engine).count()
     }
 
     /// Places that are left for other cells.
@@ -98,7 +143,8 @@ impl Pulls {
         places.left(self.asked.len() + finding, self.waiting.len())
     }
 
-    /// Whether all engines that can be asked are asked already.
+    /// Whether all engines that can be asked are asked already: where places are left, as often as
+    /// they may be.
     pub(crate) fn all_asked(&self) -> bool {
         self.open.is_empty() && self.directory.as_ref().is_none_or(|directory| directory.ended)
     }
@@ -110,8 +156,6 @@ impl Pulls {
         (step, cell, active): (Step, Cell, u64),
         lists: bool,
     ) {
-        let again = self.directory.is_none() && self.asked.contains(&engine);
-        assert!(!again, "one pull is open at an engine");
         let generation = self.generation;
         let pull = Pull { step, cell, generation, active, sent: cx.now, lists };
         self.asked.push(engine);
@@ -133,16 +177,21 @@ impl Pulls {
         }
     }
 
-    /// Whether an engine was asked, and has answered now.
+    /// Whether an engine was asked, and has answered one of its pulls now.
     fn answered(&mut self, engine: Rank) -> bool {
         let place = self.asked.iter().position(|asked| *asked == engine);
         place.map(|place| self.asked.swap_remove(place)).is_some()
     }
 
-    /// A chunk has come from an engine that has more of them, or not.
+    /// A chunk has come from an engine that has more of them, or not. Of answers to several pulls
+    /// one that says so may be older than one that says that none is left, which holds.
     pub(crate) fn chunk(&mut self, engine: Rank, chunk: (Block, Payload), more: bool) {
-        if self.answered(engine) && self.directory.is_none() && more {
-            self.open.push(engine);
+        if self.answered(engine) && self.directory.is_none() {
+            let has = self.have_more.entry(engine).or_insert(more);
+            *has &= more;
+            if *has && !self.asked.contains(&engine) {
+                self.open.push(engine);
+            }
         }
         self.waiting.push_back(chunk);
     }
@@ -150,6 +199,7 @@ impl Pulls {
     /// Asks no further engine. Chunks that were asked for still come.
     pub(crate) fn stop(&mut self) {
         self.open.clear();
+        self.have_more.clear();
         if let Some(directory) = &mut self.directory {
             directory.ended = true;
         }
@@ -157,12 +207,19 @@ impl Pulls {
 
     /// An engine has none.
     pub(crate) fn none(&mut self, cx: &Context, engine: Rank) {
+        if cx.config.has(Bug::NoneForAll) {
+            self.asked.retain(|asked| *asked != engine);
+        }
         self.answered(engine);
-        if let Some(directory) = &mut self.directory {
-            directory.none.push(engine);
+        match &mut self.directory {
+            Some(directory) => directory.none.push(engine),
+            None => {
+                self.have_more.insert(engine, false);
+            }
         }
         if cx.config.has(Bug::FirstNoneEnds) {
             self.open.clear();
+            self.have_more.clear();
         }
     }
 
@@ -180,5 +237,103 @@ impl Pulls {
         let is_answered =
             self.directory.as_ref().is_none_or(|found| found.ended && found.asked == 0);
         is_answered && self.open.is_empty() && self.asked.is_empty() && self.waiting.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::config::of_two;
+    use crate::ids::{BlockName, Phase};
+    use crate::messages::{Effect, Envelope};
+
+    const STEP: Step = Step { iteration: 0, phase: Phase::Scatter };
+
+    fn context() -> Context {
+        Context::new(Arc::new(of_two()), 0, 1)
+    }
+
+    fn chunk() -> (Block, Payload) {
+        (Block::of(BlockName::of_edges(1), 1, 1, &Payload::default()), Payload::default())
+    }
+
+    /// Fills places, and says which machines were asked.
+    fn fill(cx: &mut Context, pulls: &mut Pulls, places: Places) -> Vec<Rank> {
+        pulls.fill(cx, places, (STEP, Cell::all(0), 1), &Holders::default());
+        let own = std::mem::take(&mut cx.local).into_iter();
+        let own = own.filter(|message| matches!(message, Message::Pull(_))).map(|_| 0);
+        let sent = |effect| match effect {
+            Effect::Send(Envelope { to, message: Message::Pull(_), .. }) => Some(to),
+            _ => None,
+        };
+        own.chain(std::mem::take(&mut cx.effects).into_iter().filter_map(sent)).collect()
+    }
+
+    #[test]
+    fn engines_that_have_more_are_asked_again_up_to_their_bound() {
+        // (places at an engine, places in all) -> pulls at first, and when both have said "more"
+        for ((each, asked), (first, then)) in [
+            ((1, 1), (1, 1)),
+            ((1, 2), (2, 2)),
+            ((1, 9), (2, 2)),
+            ((2, 1), (1, 1)),
+            ((2, 2), (2, 2)),
+            ((2, 3), (2, 3)),
+            ((2, 4), (2, 4)),
+            ((2, 9), (2, 4)),
+            ((3, 5), (2, 5)),
+            ((3, 9), (2, 6)),
+        ] {
+            let what = format!("{each} at an engine, {asked} in all");
+            let (mut cx, mut pulls) = (context(), Pulls::of_all(&context(), 0));
+            let places = Places { asked, all: 99, each };
+            let once = fill(&mut cx, &mut pulls, places);
+            assert_eq!(once.len(), first, "none has said that it has more: {what}");
+            assert!(once.iter().all(|engine| pulls.asked_at(*engine) == 1), "{what}");
+            assert!(fill(&mut cx, &mut pulls, places).is_empty(), "nothing has come: {what}");
+            once.iter().for_each(|engine| pulls.chunk(*engine, chunk(), true));
+            let again = fill(&mut cx, &mut pulls, places);
+            assert_eq!(again.len(), then, "{what}");
+            let open = [0, 1].map(|engine| pulls.asked_at(engine));
+            assert!(open[0].abs_diff(open[1]) <= 1, "those with the fewest come first: {open:?}");
+            let twice = open.iter().map(|open| open.saturating_sub(1)).sum::<usize>();
+            assert_eq!(cx.counters.get(Path::AskedAgain), twice as u64, "{what}");
+        }
+    }
+
+    #[test]
+    fn chunks_that_wait_leave_no_place_for_other_pulls() {
+        // Places of chunks that come or wait -> pulls beside two chunks that wait
+        for (all, expected) in [(2, 0), (3, 1), (5, 3), (9, 6)] {
+            let (mut cx, mut pulls) = (context(), Pulls::of_all(&context(), 0));
+            let places = Places { asked: 6, all, each: 3 };
+            for engine in fill(&mut cx, &mut pulls, places) {
+                pulls.chunk(engine, chunk(), true);
+            }
+            assert_eq!(fill(&mut cx, &mut pulls, places).len(), expected, "{all} places");
+        }
+    }
+
+    #[test]
+    fn an_engine_that_says_none_owes_the_other_answers() {
+        let (mut cx, mut pulls) = (context(), Pulls::of_all(&context(), 0));
+        let places = Places { asked: 9, all: 99, each: 3 };
+        assert_eq!(fill(&mut cx, &mut pulls, places).len(), 2);
+        pulls.none(&cx, 0);
+        pulls.chunk(1, chunk(), true);
+        assert_eq!(fill(&mut cx, &mut pulls, places), [1, 1, 1]);
+        // The second pull finds nothing left while the disk is at the chunk of the first one.
+        pulls.none(&cx, 1);
+        while pulls.next().is_some() {}
+        assert!(!pulls.ended(), "two pulls have no answer");
+        // Its answer was under way longer, and there was another chunk when it was given.
+        pulls.chunk(1, chunk(), true);
+        assert!(fill(&mut cx, &mut pulls, places).is_empty(), "none is left since");
+        assert!(pulls.next().is_some() && !pulls.ended(), "one pull has no answer");
+        pulls.chunk(1, chunk(), false);
+        assert!(fill(&mut cx, &mut pulls, places).is_empty() && !pulls.ended(), "a chunk waits");
+        assert!(pulls.next().is_some() && pulls.ended());
     }
 }

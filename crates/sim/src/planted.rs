@@ -6,7 +6,7 @@ use welter_protocol::planted::Bug;
 use crate::job::Partitioning;
 
 /// Bugs that can be planted.
-pub const BUGS: [Bug; 57] = [
+pub const BUGS: [Bug; 59] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -19,6 +19,8 @@ pub const BUGS: [Bug; 57] = [
     Bug::PairsUnwatched,
     Bug::WaitsUnbounded,
     Bug::FirstNoneEnds,
+    Bug::NoneForAll,
+    Bug::PullsUnbounded,
     Bug::EagerCursor,
     Bug::EarlyBarrier,
     Bug::StealerDrops,

@@ -291,7 +291,7 @@ impl Schedule {
             width,
             depth: 1 + random.below(4) as usize,
             vertex_sets: VertexSets::Disk,
-            streams: 1 + random.below(3) as usize,
+            streams: 1 + random.below(3) as usize + streams_beside(seed),
             bins_open_max: cut.bins_open_max,
             store_window_bytes: *random.pick(&[1, 500, 4000, 1 << 20]),
             kept_updates_max: kept_updates_max(seed, job),
@@ -333,6 +333,13 @@ fn kept_updates_max(seed: u64, job: &dyn Job) -> u64 {
         Some(most) if mix(mix(seed)).is_multiple_of(2) => most.next_power_of_two(),
         _ => u64::MAX,
     }
+}
+
+/// Streams of a machine beside those that are drawn: by a quarter of all seeds there are more of
+/// them than machines, which then have several pulls open at one. By the seed itself, as other late
+/// choices are.
+fn streams_beside(seed: u64) -> usize {
+    if (mix(seed) >> 56).is_multiple_of(4) { 4 } else { 0 }
 }
 
 /// The partitions, or, by half of all seeds, as many with bounds by edges: as wide as even ones,

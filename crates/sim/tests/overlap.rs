@@ -1,5 +1,6 @@
 //! Gain of cores and of the depth of disks: chunks that are streamed at a time, requests that are
-//! with a disk at a time (the shape of Figure 9, and what it does not show).
+//! with a disk at a time (the shape of Figure 9, and what it does not show), and pulls that are open
+//! for both.
 
 #![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
 
@@ -22,10 +23,11 @@ use welter_store::header::Encoding;
 const MACHINES: usize = 4;
 
 /// Three iterations of PageRank on 8,000 edges.
-fn schedule() -> Schedule {
+fn schedule(machines: usize) -> Schedule {
     let graph = graph(&mut Random::new(4), 200, 8000);
     let vertices = graph.slots() as u64;
-    let partitions = Partitions::fitting(MACHINES, vertices, 1, vertices.div_ceil(4));
+    let widest = vertices.div_ceil(machines as u64);
+    let partitions = Partitions::fitting(machines, vertices, 1, widest);
     let cut = Partitioning {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Spill,
@@ -43,8 +45,8 @@ fn schedule() -> Schedule {
 }
 
 /// Virtual milliseconds.
-fn measure(change: impl FnOnce(&mut Schedule)) -> f64 {
-    let mut schedule = schedule();
+fn measure(machines: usize, change: impl FnOnce(&mut Schedule)) -> f64 {
+    let mut schedule = schedule(machines);
     change(&mut schedule);
     let report = World::run(&schedule, false);
     assert_eq!((report.failure, report.end), (None, End::Finished));
@@ -55,7 +57,7 @@ fn measure(change: impl FnOnce(&mut Schedule)) -> f64 {
 fn streams_fill_cores() {
     // Half a millisecond of work a chunk, on disks and a network that keep up.
     let with = |cores, streams| {
-        let time = measure(|schedule| {
+        let time = measure(MACHINES, |schedule| {
             (schedule.cores, schedule.record_nanos) = (cores, 25 * MICROS);
             Arc::make_mut(&mut schedule.config).streams = streams;
         });
@@ -74,7 +76,7 @@ fn streams_fill_cores() {
 fn requests_fill_disks() {
     // Disks that take half a millisecond a request, and eight of them at a time.
     let with = |depth| {
-        let time = measure(|schedule| {
+        let time = measure(MACHINES, |schedule| {
             let speed = Speed { depth: 8, ..Speed::serial(500 * MICROS, 0) };
             (schedule.speeds, schedule.record_nanos) = (vec![speed; MACHINES], MICROS);
             Arc::make_mut(&mut schedule.config).depth = depth;
@@ -84,4 +86,26 @@ fn requests_fill_disks() {
     };
     let [one, two, four] = [1, 2, 4].map(with);
     assert!(two < 0.75 * one && four < 0.9 * two, "{one}, {two}, {four}");
+}
+
+#[test]
+fn streams_ask_few_machines_for_several_chunks() {
+    // Disks that take two milliseconds a request, and eight of them at a time; hardly any work.
+    for machines in [1, 2] {
+        let with = |streams, depth| {
+            let time = measure(machines, |schedule| {
+                let speed = Speed { depth: 8, ..Speed::serial(2000 * MICROS, 0) };
+                (schedule.speeds, schedule.record_nanos) = (vec![speed; machines], MICROS);
+                schedule.cores = 8;
+                let config = Arc::make_mut(&mut schedule.config);
+                (config.streams, config.depth) = (streams, depth);
+            });
+            println!("{machines} machines, {streams} streams, depth {depth}: {time:.0} ms");
+            time
+        };
+        let [one, eight] = [1, 8].map(|streams| with(streams, 8));
+        assert!(eight < 0.7 * one, "{machines} machines: {eight} of {one}");
+        let [one, eight] = [1, 8].map(|streams| with(streams, 1));
+        assert!(eight > 0.9 * one, "disks serve one at a time: {eight} of {one}");
+    }
 }

@@ -57,13 +57,14 @@ fn every_planted_bug_is_found() {
     }
 }
 
-/// A checker of how much a machine or a message has looks at what no answer shows.
+/// A checker of how much a machine or a message has, or asks for, looks at what no answer shows.
 #[test]
 fn shares_that_are_too_large_are_found_by_their_checker() {
     for (bug, says) in [
         (Bug::DegreesOfAll, "bytes of degrees of a partition"),
         (Bug::UpdatesHandedOver, "bytes of accumulators"),
         (Bug::KeptUnbounded, "updates in memory, more than"),
+        (Bug::PullsUnbounded, "pulls open"),
     ] {
         let (_, failure) = find(bug, true, 0..100).expect("it is found");
         assert!(failure.contains(says), "{bug:?}: {failure}");

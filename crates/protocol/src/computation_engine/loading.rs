@@ -10,11 +10,12 @@
 //! time. Masters take cells in order from their own on, stealers in random order, so that they meet
 //! late; who finds nothing left in a cell does not load its sources.
 //!
-//! When all engines are asked for what is left of a cell, chunks of the next ones are pulled too,
-//! of as many cells as the window has room for: on many machines a cell has few chunks. The first
-//! that comes of the very next one makes that its signals are asked for: else disks would have
-//! nothing to do at the end of each cell until all engines have said "none" and a vertex set has
-//! come. So a machine holds signals of one cell and the vertex set of another, at most.
+//! When all engines are asked for what is left of a cell, those that have more as often as may be
+//! ([`crate::window::PullBounds`]), chunks of the next ones are pulled too, of as many cells as the
+//! window has room for: on many machines a cell has few chunks. The first that comes of the very
+//! next one makes that its signals are asked for: else disks would have nothing to do at the end of
+//! each cell until all engines have said "none" and a vertex set has come. So a machine holds
+//! signals of one cell and the vertex set of another, at most.
 //!
 //! **Invariant:** a chunk is asked for only while there is a place for it, of all cells:
 //!
@@ -25,7 +26,7 @@
 //! Tested by `the_next_cell_is_asked_for_when_all_are_for_the_one_at_work` and
 //! `cells_have_more_places_and_chunks_that_wait_leave_theirs`.
 //! **Invariant:** chunks of a vertex set that were asked for and have not come are as many as pulls
-//! by cells may be, at most: `|asked| <= Window::of_sets`.
+//! by cells may be, and no more than machines: `|asked| <= Window::of_sets`.
 //! Tested by `vertex_sets_are_asked_for_by_the_window`;
 //! checked by the simulator in `Windows::effect`.
 //! **Invariant:** a machine that helps where updates are kept takes no further chunk once it has as
@@ -189,8 +190,11 @@ impl ComputationEngine {
         if is_bounded && task.taken >= most {
             task.stop();
         }
-        let places =
+        let mut places =
             if is_bounded { Places::ONE } else { self.window.places(task.source.is_some()) };
+        if cx.config.has(Bug::PullsUnbounded) {
+            places = places.too_many();
+        }
         task.pulls.fill(cx, places, what, &task.holders);
         let (mut left, mut all_asked) = (task.pulls.left_of(places), task.pulls.all_asked());
         let mut place = 0;

@@ -409,7 +409,7 @@ fn who_has_told_of_its_cells_is_asked_for_no_other() {
     assert!(again.iter().all(|(cell, _)| *cell == pull(1, false).cell), "{again:?}");
     let asked = |engine: &ComputationEngine| {
         let task = engine.task.as_ref().unwrap();
-        let nine = Places { asked: 9, all: 9 };
+        let nine = Places { asked: 9, all: 9, each: 1 };
         (task.source, 9 - task.pulls.left_of(nine).all)
     };
     assert_eq!(asked(&engine).0, Some(1), "the first cell has ended, and nothing is loaded");
