@@ -9,7 +9,8 @@
 //! sets        values, signals and accumulators of two partitions, their chunks as they come and
 //!             go, and what helpers hand over
 //! bins        edges, and updates on route spill, that wait for their chunk to be full
-//! under way   chunks that are pulled or served, two windows of stores, and pages of those before
+//! under way   chunks that are pulled or served, as many as pulls may be open (`PullBounds`), two
+//!             windows of stores, and pages of those before
 //! threads     for each chunk that is streamed beside the first one: the chunk, buffers in which
 //!             its updates wait, codecs, and stacks
 //! updates     of programs whose updates are not merged: as many as are kept, at worst all, and as
@@ -27,16 +28,18 @@
 //!
 //! Machines of route `send` have figures of their own ([`crate::send`]).
 //!
-//! Not counted: the system's cache of files, and of a process that also writes the result what that
-//! takes ([`writing_bytes`]).
+//! Not counted: the system's cache of files, of a process that also writes the result what that
+//! takes ([`writing_bytes`]), and what a machine serves others beyond its own pulls, where these
+//! stream more chunks at a time than it does.
 
 use welter_protocol::config::{Edges, Route};
+use welter_protocol::window::PullBounds;
 use welter_worker::kept_bytes;
 
 use crate::codecs::DiskRates;
 use crate::disk::SHARDS;
 use crate::pool::pool_bytes;
-use crate::settings::Settings;
+use crate::settings::{DEPTH, Settings};
 
 /// Bytes that a process takes whatever it does.
 pub(crate) const PROCESS_BYTES: u64 = 12 << 20;
@@ -288,9 +291,10 @@ impl Cut {
         let machines = self.machines();
         let threads = 4 * machines + 8;
         let window = self.of.store_window_bytes;
+        let pulls = self.pulls();
         // Where edges lie by cells as many chunks wait as are asked for.
-        let waiting = if self.by_cells() { machines } else { 0 };
-        let chunks = (2 * machines + waiting + 7) * self.chunk(widths);
+        let waiting = if self.by_cells() { pulls } else { 0 };
+        let chunks = (2 * pulls + waiting + 7) * self.chunk(widths);
         let degrees = if widths.degrees { self.of.vertices } else { 0 };
         let mut parts = vec![
             ("process", PROCESS_BYTES + threads * THREAD_BYTES),
@@ -307,6 +311,12 @@ impl Cut {
         let all: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
         parts.push(("beyond", all / 8));
         parts
+    }
+
+    /// Pulls that the machine may have open at a time, and as many that it serves: one a machine
+    /// and more where it streams more chunks.
+    fn pulls(&self) -> u64 {
+        PullBounds::new(self.of.machines, DEPTH, self.of.streams).all as u64
     }
 
     /// Bytes of blocks of checkpoints on their way elsewhere: the block that each thread of the

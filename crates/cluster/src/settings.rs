@@ -23,6 +23,9 @@ const STRIPES: u64 = 16;
 /// second-level cache of a core has beside all else.
 const STRIPE_VERTICES_MAX: u64 = 1 << 16;
 
+/// Requests that a disk serves at a time.
+pub(crate) const DEPTH: usize = 4;
+
 /// A message that is lost is sent again after a second: on one computer none is, but with a
 /// connection that breaks. A process that is silent for two is suspected, which the host counts.
 const TIMING: Timing = Timing {
@@ -147,7 +150,7 @@ impl Settings {
             bias: self.bias,
             placement: Placement::Even,
             width: Width::Measured,
-            depth: 4,
+            depth: DEPTH,
             vertex_sets: VertexSets::Disk,
             streams: self.streams,
             store_window_bytes: self.store_window_bytes,

@@ -174,6 +174,24 @@ fn chunks_are_streamed_that_a_budget_has_room_for() {
 }
 
 #[test]
+fn chunks_under_way_are_as_many_as_pulls_may_be_open() {
+    for route in [Route::Fold, Route::Spill] {
+        let (one, demand) = (settings(2, route), demand(1 << 28));
+        let chunk = Cut { count: 1, width: 1, of: one }.chunk(&RANKS);
+        // Pulled, served, and, where edges lie by cells, waiting.
+        let kinds = if route == Route::Fold { 3 } else { 2 };
+        let under_way = |streams| {
+            let found = Settings { streams, ..one }.footprint(&demand).unwrap().memory;
+            found.iter().find(|(name, _)| *name == "under way").unwrap().1
+        };
+        for (streams, pulls) in [(0, 2), (1, 2), (2, 2), (3, 3), (8, 8), (9, 8)] {
+            let more = under_way(streams) - under_way(1);
+            assert_eq!(more, kinds * (pulls - 2) * chunk, "{route:?}, {streams} streams");
+        }
+    }
+}
+
+#[test]
 fn one_chunk_is_streamed_at_a_time_where_a_worker_lends_nothing() {
     let streams = |change: fn(Settings) -> Settings, combines| {
         let all = Settings { streams: 8, ..settings(2, Route::Fold) };
