@@ -36,6 +36,8 @@ usage: cargo xtask TASK
                     with `--figure 8` of memory alone, which needs no root)
   profiles [ARGS]   records times of kernels, updates and active sources of the ten algorithms of
                     Chaos, which its figures are made of; `--help` lists ARGS
+  forecast [ARGS]   seconds of an iteration on stated machines by the scale model, which benchmarks
+                    of real ones have beside their figures; `--help` lists ARGS
   experiment cloud [ARGS]
                     the figures of X-Stream in the cloud, on devices that are slowed down (root)
   powercuts         kills runs and cuts their power at every call, on ext4 and XFS (root)
@@ -72,6 +74,10 @@ fn main() -> ExitCode {
         }),
         ("experiment", [paper, arguments @ ..]) if paper == "blitzg" => blitzg(arguments),
         ("profiles", _) => step("profiles", || profiles(rest)),
+        ("forecast", _) => step("forecast", || {
+            let binary = ["run", "--package", "welter-sim", "--bin", "welter-figures", "--"];
+            cargo(&root()).args(binary).arg("forecast").args(rest).finish()
+        }),
         ("experiment", [paper, arguments @ ..]) if paper == "cloud" => {
             let arguments = [&["cloud".to_owned()], arguments].concat();
             bench(&arguments)

@@ -1,6 +1,7 @@
 //! Makes the figures of Chaos, or (`blitzg`) those of `BlitzG`, into a page with charts or on the
 //! terminal, each as soon as it is there: a run that is interrupted loses none. With `profiles` it
-//! records what those of Chaos are made of.
+//! records what those of Chaos are made of, and with `forecast` it says how long an iteration takes
+//! on machines that are stated.
 
 #![expect(clippy::disallowed_macros, reason = "this is the command")]
 
@@ -9,6 +10,7 @@ use std::process::ExitCode;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use welter_sim::figures::forecast::StatedRun;
 use welter_sim::figures::grid::{Grid, assign, build};
 use welter_sim::figures::measured::Measured;
 use welter_sim::figures::profiler::{Runs, profile};
@@ -60,17 +62,34 @@ usage: cargo xtask profiles [OPTION...]
   --file F       the file (docs/experiments/chaos/profiles.csv)
 ";
 
+const USAGE_FORECAST: &str = "\
+usage: cargo xtask forecast [OPTION VALUE...]
+
+Seconds of an iteration of ranks by route fold on machines with a disk each, and bytes that disks
+transfer in it, as a line of JSON.
+
+  --scale S         of the R-MAT graph, from 16 to 32 (22)
+  --edges E         edges (16 an id)
+  --edge-bytes B    bytes of an edge on storage (4.02, as packed ones have)
+  --vertex-bytes B  bytes of a vertex on storage (16)
+  --disks R,R,..    bytes a second of the disk of each machine, 64 at most (200000000: one)
+  --link M          megabits a second of the interface of a machine (20000)
+  --cores C         cores of a machine, less than one where machines share one (2)
+  --nanos N         nanoseconds of a core for a record, in place of those of the file of profiles
+  --placement P     even, random, owner or weighted:W,W,.. (even)
+";
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let value = |name: &str| {
         let at = arguments.iter().position(|argument| argument == name)?;
         arguments.get(at + 1).map(String::as_str)
     };
-    if arguments.first().is_some_and(|paper| paper == "blitzg") {
-        return messages(value("--figure"), value("--page"), value("--measured"), &arguments);
-    }
-    if arguments.first().is_some_and(|what| what == "profiles") {
-        return profiles(&arguments[1..]);
+    match arguments.first().map(String::as_str) {
+        Some("blitzg") => return messages(&arguments),
+        Some("profiles") => return profiles(&arguments[1..]),
+        Some("forecast") => return forecast(&arguments[1..]),
+        _ => {}
     }
     let number = |name: &str, usual: u32| value(name).map_or(Some(usual), |text| text.parse().ok());
     if let Some(scale @ 10..=24) = value("--record").and_then(|text| text.parse().ok()) {
@@ -122,19 +141,19 @@ fn main() -> ExitCode {
 
 /// Makes the figures of `BlitzG`, of a file of measurements.
 #[expect(clippy::disallowed_methods, reason = "this is the command")]
-fn messages(
-    wanted: Option<&str>,
-    page: Option<&str>,
-    measured: Option<&str>,
-    arguments: &[String],
-) -> ExitCode {
+fn messages(arguments: &[String]) -> ExitCode {
+    let value = |name: &str| {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1).map(String::as_str)
+    };
+    let (wanted, page) = (value("--figure"), value("--page"));
     let is_wanted = |number: &str| wanted.is_none_or(|all| all.split(',').any(|it| it == number));
     let makers: Vec<_> = blitzg::FIGURES.iter().filter(|(number, _)| is_wanted(number)).collect();
     if makers.is_empty() || arguments.iter().any(|a| a == "--help") {
         eprint!("{USAGE_BLITZG}");
         return ExitCode::from(2);
     }
-    let file = measured.unwrap_or("docs/experiments/blitzg/measured.csv");
+    let file = value("--measured").unwrap_or("docs/experiments/blitzg/measured.csv");
     let made = std::fs::read_to_string(file).and_then(|text| {
         let measured = Measured::parse(&text);
         for (number, make) in makers {
@@ -154,6 +173,16 @@ fn messages(
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints the forecast of an iteration on machines that are stated.
+fn forecast(arguments: &[String]) -> ExitCode {
+    let Some(stated) = StatedRun::parse(arguments) else {
+        eprint!("{USAGE_FORECAST}");
+        return ExitCode::from(2);
+    };
+    println!("{}", stated.json());
+    ExitCode::SUCCESS
 }
 
 /// Records profiles of the ten algorithms into a file.

@@ -47,7 +47,7 @@ const MEMORY_BYTES: u64 = 32 << 30;
 const BINS_BYTES: u64 = MEMORY_BYTES / 2;
 /// Bytes that a machine sends of the degree of each vertex, of programs that look at them (decision
 /// 131), but for eight more of each vertex of 256 edges and more, which are few.
-const DEGREE_BYTES: u64 = 1;
+pub(super) const DEGREE_BYTES: u64 = 1;
 /// Virtual nanoseconds of a second.
 const SECOND: Time = 1000 * MILLIS;
 
@@ -282,7 +282,7 @@ impl Setting {
     pub fn schedule(&self) -> Schedule {
         let Self { machines, grain, layout, .. } = *self;
         let cut = self.cut();
-        let mut schedule = Schedule::calm(Arc::new(self.job(&cut)), cut);
+        let mut schedule = lasting(self.job(&cut), cut);
         let config = Arc::make_mut(&mut schedule.config);
         (config.streams, config.depth) = (self.cores, self.storage.depth);
         let holds_vertices = layout >= Layout::Resident;
@@ -294,13 +294,6 @@ impl Setting {
         }
         config.store_window_bytes = 16 * CHUNK_BYTES / grain;
         config.checkpoint_interval = u32::MAX;
-        // Signs of life are rare, since a run lasts hours.
-        config.timing = Timing {
-            resend: 20 * SECOND,
-            ping: 100 * SECOND,
-            suspect: 10_000 * SECOND,
-            patience: 1_000_000 * SECOND,
-        };
         let link = 8_000_000 / self.link;
         schedule.conditions = Conditions {
             delay_min: 50 * MICROS,
@@ -315,8 +308,6 @@ impl Setting {
         schedule.cores = self.cores;
         schedule.record_nanos = if layout < Layout::Fold { 20 * grain } else { 2 * grain };
         schedule.input_edge_bytes = self.edge_bytes() * grain;
-        schedule.events_max = u64::MAX;
-        schedule.time_max = 10_000_000 * SECOND;
         schedule
     }
 
@@ -370,6 +361,20 @@ impl Setting {
     pub fn bandwidth(&self) -> f64 {
         self.storage.rate as f64 * 1e6 * self.machines as f64
     }
+}
+
+/// A schedule of a job in which nothing goes wrong, however long it lasts: signs of life are rare.
+pub(super) fn lasting(job: SizedJob, cut: Partitioning) -> Schedule {
+    let mut schedule = Schedule::calm(Arc::new(job), cut);
+    Arc::make_mut(&mut schedule.config).timing = Timing {
+        resend: 20 * SECOND,
+        ping: 100 * SECOND,
+        suspect: 10_000 * SECOND,
+        patience: 1_000_000 * SECOND,
+    };
+    schedule.events_max = u64::MAX;
+    schedule.time_max = 10_000_000 * SECOND;
+    schedule
 }
 
 /// Outcome of a run.

@@ -10,6 +10,9 @@
 //! W1 to W7 continue from there: welter's own layout, more machines, larger graphs, updates that
 //! are combined, smaller partitions, machines of today.
 //!
+//! Machines that are stated, and no paper's, have a [`forecast`], which benchmarks of real machines
+//! have beside what they measure.
+//!
 //! Figures of `BlitzG` ([`blitzg`]) are made of measurements, by another model ([`sending`]).
 //!
 //! Not here: Figures 1 to 4, which are no measurements. (The figure with the number 1 is Table 1,
@@ -20,6 +23,7 @@ pub mod blitzg;
 mod chart;
 pub mod cluster;
 mod extent;
+pub mod forecast;
 pub mod grid;
 mod hardware;
 mod large;
