@@ -321,6 +321,7 @@ impl Job {
                 partitions: finished.manifest.shape.partitions,
                 restarts: finished.restarts,
                 suspicions: finished.suspicions,
+                recoveries: finished.recoveries,
                 strangers: 0,
                 is_host: false,
                 trust: "loopback",
@@ -454,7 +455,10 @@ pub(crate) const SEAT: &str = "--cluster-machine";
 
 fn restarts(finished: &Finished) -> Option<String> {
     let times = counted(finished.restarts.into(), "time", "times");
-    (finished.restarts > 0).then(|| format!("a machine was replaced {times}"))
+    let replaced = finished.recoveries.iter().filter(|it| it.is_restart);
+    let longest = replaced.map(|it| it.unnoticed_seconds + it.seconds).fold(0.0, f64::max);
+    let note = || format!("a machine was replaced {times}, in {longest:.1} s at most");
+    (finished.restarts > 0).then(note)
 }
 
 impl From<ClusterError> for Failure {

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use welter_cluster::{Activity, IterationsMoved, MovedByIteration};
+use welter_cluster::{Activity, IterationsMoved, MovedByIteration, Recovery};
 use welter_engine::plan::human_bytes;
 use welter_objects::Traffic;
 use welter_protocol::Time;
@@ -46,6 +46,8 @@ pub(crate) struct Machines {
     pub(crate) restarts: u32,
     /// Number of times that one was silent for long.
     pub(crate) suspicions: u32,
+    /// Machines that were lost or silent, with the time until the run came further.
+    pub(crate) recoveries: Vec<Recovery>,
     /// Connections to the first machine that were of none.
     pub(crate) strangers: u64,
     /// Proof that machines give each other.
@@ -96,6 +98,8 @@ struct Cluster<'a> {
     partitions: u64,
     restarts: u32,
     suspicions: u32,
+    /// Machines that were lost or silent, in the order in which the run came further.
+    recoveries: Vec<RecoveryFigures>,
     /// Connections and datagrams that were of no machine, to the host and to machines.
     strangers: u64,
     /// Proof that machines give each other.
@@ -106,6 +110,27 @@ struct Cluster<'a> {
     bytes_per_edge: f64,
     /// By rank.
     machines: Vec<Machine>,
+}
+
+/// Time for which a machine that was lost or silent held the run up.
+#[derive(Debug, Serialize)]
+struct RecoveryFigures {
+    rank: usize,
+    /// Whether it was started again, or another one in its place.
+    restarted: bool,
+    /// Iterations that were done by then.
+    iterations: u32,
+    /// From the end of the last of them until the host noticed.
+    unnoticed_seconds: f64,
+    /// From then until a later one was done.
+    seconds: f64,
+}
+
+impl From<&Recovery> for RecoveryFigures {
+    fn from(recovery: &Recovery) -> Self {
+        let &Recovery { rank, is_restart, iterations, unnoticed_seconds, seconds } = recovery;
+        Self { rank, restarted: is_restart, iterations, unnoticed_seconds, seconds }
+    }
 }
 
 /// Time that an iteration took.
@@ -343,6 +368,7 @@ impl<'a> Report<'a> {
                 partitions: machines.partitions,
                 restarts: machines.restarts,
                 suspicions: machines.suspicions,
+                recoveries: machines.recoveries.iter().map(Into::into).collect(),
                 strangers: machines.strangers
                     + machines.activities.iter().map(|it| it.strangers).sum::<u64>(),
                 trust: machines.trust,
@@ -438,6 +464,7 @@ mod tests {
             partitions: 2,
             restarts: 0,
             suspicions: 0,
+            recoveries: Vec::new(),
             strangers: 0,
             trust: "loopback",
             is_host,

@@ -33,6 +33,7 @@ use crate::activity::Activity;
 use crate::error::ClusterError;
 use crate::live::Live;
 use crate::moved::MovedByIteration;
+use crate::recoveries::{Recoveries, Recovery};
 use crate::report::{Report, Reported};
 pub use crate::starter::{Host, Started};
 use crate::taking::{ResultPlace, fetched, written};
@@ -60,6 +61,8 @@ pub struct Finished {
     pub restarts: u32,
     /// Number of times that a machine was silent for long.
     pub suspicions: u32,
+    /// Machines that were lost or silent, with the time until the run came further: 256 at most.
+    pub recoveries: Vec<Recovery>,
     /// Seconds from the start of the machines to the first decision, and between two that follow
     /// each other, with the iterations that were done by then. What was done again counts to the
     /// iteration that it belongs to.
@@ -106,6 +109,7 @@ struct Seats<'h> {
     /// Bytes of all processes of each rank.
     moved: Vec<MovedByIteration>,
     suspicions: u32,
+    recoveries: Recoveries,
     /// Decisions of the program, by iterations, and by which process that was said.
     decided: BTreeMap<u32, (u32, Bytes)>,
     began: Instant,
@@ -139,13 +143,15 @@ pub fn watched(
     taken: &mut ResultPlace<'_>,
 ) -> Result<Finished, ClusterError> {
     live.change(|picture| picture.activities = vec![Activity::default(); machines]);
+    let began = Instant::now();
     let mut seats = Seats {
         host,
         all: Vec::new(),
         moved: vec![MovedByIteration::default(); machines],
         suspicions: 0,
+        recoveries: Recoveries::new(began),
         decided: BTreeMap::new(),
-        began: Instant::now(),
+        began,
         decision_times: BTreeMap::new(),
         live: live.clone(),
     };
@@ -221,12 +227,14 @@ impl Seats<'_> {
         Reported { rank, incarnation, report }: Reported,
     ) -> Result<(), ClusterError> {
         if let Report::Decided(iterations, control) = report {
+            let now = Instant::now();
             if self.decided.last_key_value().is_none_or(|(&latest, _)| latest < iterations) {
                 self.all.iter_mut().for_each(|seat| seat.restarts_in_a_row = 0);
+                self.recoveries.advance(iterations, now);
             }
             // The iteration that follows was done before the machines went back, and is done again.
             self.decision_times.retain(|&after, _| after < iterations);
-            self.decision_times.insert(iterations, Instant::now());
+            self.decision_times.insert(iterations, now);
             self.live.change(|picture| picture.iterations = iterations);
             // Also of a process that was replaced: those after it may begin with this.
             let decision = self.decided.entry(iterations).or_insert((incarnation, control.clone()));
@@ -241,8 +249,9 @@ impl Seats<'_> {
             return Ok(());
         }
         match report {
-            Report::Suspected(_) => {
+            Report::Suspected(silent) => {
                 self.suspicions += 1;
+                self.recoveries.notice(silent, false, Instant::now());
                 self.live.change(|picture| picture.suspicions += 1);
             }
             Report::Decided(..) => {}
@@ -265,6 +274,7 @@ impl Seats<'_> {
     }
 
     fn restart(&mut self, rank: Rank, why: Option<Failure>) -> Result<(), ClusterError> {
+        self.recoveries.notice(rank, true, Instant::now());
         self.host.stop(rank);
         let Seat { started, restarts, restarts_in_a_row: before, .. } = self.all[rank];
         let did_before = self.all[rank].activity();
@@ -301,6 +311,7 @@ impl Seats<'_> {
         taken: &mut ResultPlace<'_>,
     ) -> Result<Finished, ClusterError> {
         let machines = self.all.len();
+        self.recoveries.advance(manifest.version, Instant::now());
         self.decided.insert(manifest.version, (u32::MAX, manifest.control.clone()));
         let decided =
             |after| self.decided.range(after..).next().map(|(_, (_, control))| control.clone());
@@ -321,6 +332,7 @@ impl Seats<'_> {
             activities,
             restarts,
             suspicions: self.suspicions,
+            recoveries: self.recoveries.ended().to_vec(),
             iteration_times: self.iteration_times(),
             moved: self.moved.clone(),
         })

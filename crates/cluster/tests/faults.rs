@@ -13,7 +13,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use welter_cluster::host::Started;
 use welter_cluster::{
-    ClusterError, Counted, Host, MakeTask, Parts, Reported, RunningMachine, Task, Threads,
+    ClusterError, Counted, Host, MakeTask, Parts, Recovery, Reported, RunningMachine, Task, Threads,
 };
 use welter_engine::EngineError;
 use welter_protocol::checkpoint::Manifest;
@@ -115,6 +115,9 @@ fn a_machine_that_is_killed_in_the_middle_is_replaced() {
             let finished = job.check(&mut host);
             let what = format!("{name}, machine {rank}, {route:?}");
             assert_eq!((host.kills, finished.restarts), (kills, kills), "{what}");
+            let recoveries = &finished.recoveries;
+            let is_it = |it: &Recovery| it.rank == rank && it.is_restart && it.seconds > 0.0;
+            assert!(recoveries.iter().any(is_it), "{what}: {recoveries:?}");
         }
     }
 }

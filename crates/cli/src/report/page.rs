@@ -73,6 +73,13 @@ fn price(price: &Value) -> Option<String> {
     Some(format!("{} {currency}, by prices of {}", money(total), price["date"].as_str()?))
 }
 
+/// The longest time for which a machine that was lost or silent held the run up.
+fn held_up(cluster: &Value) -> Option<String> {
+    let both = |it: &Value| Some(it["unnoticed_seconds"].as_f64()? + it["seconds"].as_f64()?);
+    let all = cluster["recoveries"].as_array()?.iter().filter_map(both);
+    Some(seconds(Duration::try_from_secs_f64(all.reduce(f64::max)?).ok()?))
+}
+
 /// The command, and what it comes to.
 fn facts(report: &Value) -> Option<String> {
     let words: Vec<String> = report["command"].as_array()?.iter().map(text).collect();
@@ -90,6 +97,7 @@ fn facts(report: &Value) -> Option<String> {
         ("time", took(&report["seconds"])),
         ("route", route),
         ("machines", machines),
+        ("held up by a machine that was lost or silent, at most", held_up(cluster)),
         ("threads", count(&plan["threads"])),
         ("memory that was planned", bytes(&plan["memory_bytes"])),
         ("memory that was resident at most", bytes(&report["resident_bytes_max"])),
@@ -362,6 +370,10 @@ mod tests {
             "cluster": {
                 "route": "spill",
                 "machines": [machine.clone(), machine],
+                "recoveries": [
+                    {"rank": 0, "unnoticed_seconds": 0.5, "seconds": 0.25},
+                    {"rank": 1, "unnoticed_seconds": 1.5, "seconds": 0.75},
+                ],
                 "iteration_times": [
                     {"iteration": 0, "seconds": 1.0},
                     {"iteration": 1, "seconds": 2.0},
@@ -372,6 +384,7 @@ mod tests {
         assert!(html.contains("<title>bfs of g.mtx</title>") && html.contains("machine 1"));
         assert!(html.contains("machine 0: 3.000 s idle") && html.contains("2.00 KiB"), "{html}");
         assert!(html.contains("<h2>Plan and outcome"), "{html}");
+        assert!(html.contains("or silent, at most</th><td>2.25 s</td>"), "{html}");
         // Seconds have a line, and bytes to others one of each machine; the beginning has no point.
         let titles = ["from disks", "to disks", "to other machines"];
         assert!(titles.iter().all(|title| html.contains(&format!("an iteration {title}"))));

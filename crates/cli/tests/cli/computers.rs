@@ -334,6 +334,10 @@ fn killed(route: &str) {
     alike(&sandbox, ["one.csv", "many.csv"]);
     let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
     assert_eq!(report["cluster"]["restarts"], 1);
+    let recoveries = report["cluster"]["recoveries"].as_array().unwrap();
+    let is_it = |it: &Value| it["rank"] == 2 && it["restarted"] == true;
+    let lasted = |it: &&Value| is_it(it) && it["seconds"].as_f64() > Some(0.0);
+    assert_eq!(recoveries.iter().filter(lasted).count(), 1, "{report}");
     assert!(report["cluster"]["strangers"].as_u64().unwrap() >= 3, "{report}");
 }
 
