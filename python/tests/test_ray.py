@@ -89,6 +89,7 @@ def test_an_actor_that_is_killed_is_replaced(nodes, monkeypatch):
     assert np.allclose(found.to_numpy()["rank"], one.to_numpy()["rank"], rtol=1e-9)
 
 
+@pytest.mark.short
 def test_the_command_runs_on_the_nodes(nodes, tmp_path):
     entry = "import sys; from welter._command import main; sys.exit(main())"
     line = [sys.executable, "-c", entry, "run", "bfs", "rmat:10", "--source=7", "-q"]

@@ -49,7 +49,7 @@ def nodes():
     made.shutdown()
 
 
-def test_a_machine_whose_node_is_lost_has_another_one(nodes, monkeypatch):
+def test_a_machine_whose_node_is_lost_has_another_one(nodes, monkeypatch, capsys):
     _, last = nodes
     started = []
 
@@ -76,7 +76,8 @@ def test_a_machine_whose_node_is_lost_has_another_one(nodes, monkeypatch):
     found = welter.pagerank(graph, cluster=welter.cluster.ray(3), **words)
     ended = time.monotonic()
     loser.join()
-    sys.stderr.write(f"{ended - lost[0]:.1f} s from the loss of a node to the result\n")
+    with capsys.disabled():
+        print(f"\n{ended - lost[0]:.1f} s from the loss of a node to the result")
     assert len(started) == 4, started
     rank, node = started[3]
     assert node != dict(started[:3])[rank], "it has another node"

@@ -73,6 +73,7 @@ def rows(frame):
     return {row[0]: row[1] if len(row) == 2 else tuple(row[1:]) for row in frame.collect()}
 
 
+@pytest.mark.short
 def test_answers_on_strings_are_those_of_one_machine(spark):
     edges = named(3000)
     frame = spark.createDataFrame(edges, ["src", "dst", "km"]).repartition(5)
@@ -176,6 +177,7 @@ def test_nothing_is_left_in_the_directories_of_the_executor(spark):
     assert spark.range(1).repartition(1).mapInArrow(left, "left string").collect() == []
 
 
+@pytest.mark.short
 def test_tasks_of_a_stage_are_machines_of_one_run(spark, tmp_path):
     edges = named(3000)
     frame = spark.createDataFrame(edges, ["src", "dst", "km"]).repartition(5)
@@ -215,6 +217,7 @@ def test_vertices_and_repeated_edges_are_said_beside(spark, tmp_path):
     assert factors.columns[:2] == ["vertex", "side"] and factors.count() == 3
 
 
+@pytest.mark.short
 def test_answers_are_those_of_graphx(spark, tmp_path):
     pick = random.Random(11)
     edges = [(pick.randrange(2000), pick.randrange(2000)) for _ in range(2000)]
@@ -423,6 +426,7 @@ spark.stop()
 """
 
 
+@pytest.mark.short
 def test_a_master_with_two_workers_has_the_answers(standalone, tmp_path):
     settings = {**QUIET, "spark.executor.memory": "512m", "spark.executor.cores": "2"}
     settings["spark.executorEnv.PYTHONPATH"] = os.environ.get("PYTHONPATH", "")

@@ -43,8 +43,9 @@ usage: cargo xtask TASK
   powercuts         kills runs and cuts their power at every call, on ext4 and XFS (root)
   faults [--kills N]
                     machines killed, paused, cut off, slowed down, by their scenarios (root)
-  ray               the Python package on a cluster of Ray, which it installs
-  spark             the same on Spark, which it installs; Java (17 or 21) must be there
+  ray [--short]     the Python package on a cluster of Ray, which it installs; with --short what
+                    continuous integration has of it
+  spark [--short]   the same on Spark, which it installs; Java (17 or 21) must be there
   fuzz [TARGET] [--seconds N]
                     fuzzes one target, or all of them, from fuzz/seeds for N seconds each (60)
   fuzz --coverage [TARGET]
@@ -82,10 +83,8 @@ fn main() -> ExitCode {
             let arguments = [&["cloud".to_owned()], arguments].concat();
             bench(&arguments)
         }
-        ("ray" | "spark", []) => step(task, || {
-            let package = ["test", "--workspace", "--test", "package"];
-            cargo(&root()).args(package).env("WELTER_REQUIRE", task).finish()
-        }),
+        ("ray" | "spark", []) => step(task, || on_host(task, false)),
+        ("ray" | "spark", [short]) if short == "--short" => step(task, || on_host(task, true)),
         ("powercuts", []) => powercuts::powercuts(&root()),
         ("faults", _) => faults::faults(&root(), rest),
         ("fuzz", _) => fuzz::fuzz(&root(), rest),
@@ -129,6 +128,16 @@ fn profiles(arguments: &[String]) -> Outcome {
     let binary = ["run", "--profile", "dist", "--package", "welter-sim", "--bin", "welter-figures"];
     let profiles = cargo(&root).args(binary).args(["--", "profiles", "--date", &today()]);
     profiles.args(arguments).finish()
+}
+
+/// Tests of the Python package on a host of machines, which `python/tests/run.py` installs.
+fn on_host(host: &str, is_short: bool) -> Outcome {
+    let required = std::env::var("WELTER_REQUIRE").unwrap_or_else(|_| "none".to_owned());
+    // With the feature nothing is compiled again that `cargo xtask test` has compiled.
+    let package = ["test", "--workspace", "--test", "package"];
+    let tests = cargo(&root()).args(package).args(dpdk::feature()?).env("WELTER_HOSTS", host);
+    let tests = tests.env("WELTER_REQUIRE", &format!("{required},{host}"));
+    if is_short { tests.env("WELTER_SHORT", "1").finish() } else { tests.finish() }
 }
 
 /// The day, as `date` says it.
