@@ -299,7 +299,7 @@ fn refuse_to_replace(args: &IngestArgs) -> Result<(), Failure> {
 fn begin(args: &IngestArgs, place: Place) -> Result<Beginning, Failure> {
     let source = Source::with(&args.input, &args.resources)?;
     let files = if let Source::Files(names) = &source { &names[..] } else { &[] };
-    if files.iter().any(|name| sources::is_pipe(name)) {
+    if files.iter().any(sources::is_pipe) {
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
     let can_share = !files.is_empty() && source.lasts() && args.graph.drop_duplicates.is_none();

@@ -141,7 +141,7 @@ mod tests {
         // Parts that several have go to the one with the fewest edges.
         assert_eq!(dealt(&[&[0, 1, 2], &[1, 2, 3]]).unwrap(), Some(vec![0, 1, 0, 1]));
         assert_eq!(dealt(&[&[], &[0, 1, 2, 3], &[2]]).unwrap(), Some(vec![1, 1, 2, 1]));
-        assert_eq!(dealt(&[&[0, 1, 2, 3]; 3]).unwrap(), None);
+        assert_eq!(dealt(&[&[0, 1, 2, 3][..]; 3]).unwrap(), None);
         let missing = dealt(&[&[0], &[1, 3]]).unwrap_err();
         assert_eq!(missing.kind(), Some(FailureKind::Missing));
         assert!(missing.message().starts_with("graph/part-2: "), "{missing}");

@@ -262,7 +262,9 @@ impl Seats<'_> {
             }
             Report::Moved(all) => {
                 let moved = &mut self.moved[rank];
-                all.into_iter().for_each(|(iteration, bytes)| moved.add(iteration, bytes));
+                for (iteration, bytes) in all {
+                    moved.add(iteration, bytes);
+                }
             }
             Report::Finished(manifest) => seat.finished = Some(manifest),
             Report::Ended(Some(failure)) if !may_return(failure.why) => {

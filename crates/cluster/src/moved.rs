@@ -138,7 +138,9 @@ impl MovedByIteration {
         while (place >> self.each_bits) as usize >= ENTRIES_MAX {
             let pair = |pair: &[Moved]| {
                 let mut sum = Moved::default();
-                pair.iter().for_each(|moved| sum.add(*moved));
+                for moved in pair {
+                    sum.add(*moved);
+                }
                 sum
             };
             self.entries = self.entries.chunks(2).map(pair).collect();

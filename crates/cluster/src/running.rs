@@ -249,12 +249,24 @@ impl RunningMachine {
     }
 }
 
+/// Threads of a worker, which has the memory and the disk of its machine.
+fn program(
+    mut worker: Box<dyn Worker>,
+    (config, folder): (&Config, &Arc<Folder>),
+    sender: &SyncSender<Event>,
+) -> Result<Program, ClusterError> {
+    worker.keep_at_most(config.kept_updates_max, Box::new(ScratchFile::new(folder.clone())));
+    let threads = config.streams.max(1);
+    worker.lend(Arc::new(HostResources::new(threads, folder.pool().clone())));
+    Program::new(worker, threads, sender).map_err(ClusterError::Start)
+}
+
 impl Driven {
     fn start(
         run: &Run,
         (rank, incarnation): (Rank, u32),
         folder: Arc<Folder>,
-        mut worker: Box<dyn Worker>,
+        worker: Box<dyn Worker>,
         host: Sender<Reported>,
     ) -> Result<Self, ClusterError> {
         let config = run.config.clone();
@@ -269,10 +281,7 @@ impl Driven {
         let links = Links::new(listener, (me, run.reach.trust.clone()), bounds, sender.clone());
         let links = Arc::new(links.map_err(ClusterError::Start)?);
         let disk = Disk::new(folder.clone(), sender.clone()).map_err(ClusterError::Start)?;
-        worker.keep_at_most(config.kept_updates_max, Box::new(ScratchFile::new(folder.clone())));
-        let threads = config.streams.max(1);
-        worker.lend(Arc::new(HostResources::new(threads, folder.pool().clone())));
-        let program = Program::new(worker, threads, &sender).map_err(ClusterError::Start)?;
+        let program = program(worker, (&config, &folder), &sender)?;
         let unlocated: BTreeSet<Rank> = (0..machines).filter(|&peer| peer != rank).collect();
         let has_begun = Arc::new(AtomicBool::new(unlocated.is_empty()));
         let is_stopped = Arc::new(AtomicBool::new(false));

@@ -14,6 +14,7 @@
 //! hands out the same edges. Tested by `shares_are_all_edges_once_and_again` and
 //! `shares_do_not_depend_on_how_a_stream_is_cut`.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -50,7 +51,10 @@ fn range(all: u64, rank: Rank, machines: usize) -> Range<u64> {
 }
 
 /// Parts that hold the share of a machine, and which of their edges are its own.
-fn parts(stream: &dyn EdgeStream, (rank, machines): (Rank, usize)) -> (Range<usize>, Range<u64>) {
+pub(crate) fn parts(
+    stream: &dyn EdgeStream,
+    (rank, machines): (Rank, usize),
+) -> (Range<usize>, Range<u64>) {
     let sizes: Option<Vec<u64>> = (0..stream.parts()).map(|part| stream.part_edges(part)).collect();
     let Some(sizes) = sizes else {
         let parts = range(stream.parts() as u64, rank, machines);
@@ -90,90 +94,8 @@ pub fn own_edges(stream: &dyn EdgeStream, me: (Rank, usize)) -> Result<EdgeList,
     Ok(list)
 }
 
-/// The edges of a machine as a stream, of one that stays where it is.
-pub struct OwnEdges {
-    stream: Arc<dyn EdgeStream>,
-    parts: Range<usize>,
-    /// Edges of these parts that are its own, counted from the first one.
-    own: Range<u64>,
-    /// Edges before each of these parts, likewise; 0 where parts do not know their edges.
-    begins: Vec<u64>,
-    edges: u64,
-}
-
-impl OwnEdges {
-    /// The edges of a machine. Reads them once where parts do not know how many edges they have.
-    ///
-    /// # Errors
-    /// When the stream cannot be read.
-    pub fn new(stream: Arc<dyn EdgeStream>, me: (Rank, usize)) -> Result<Self, StreamError> {
-        let (parts, own) = parts(&*stream, me);
-        let sizes: Option<Vec<u64>> = parts.clone().map(|part| stream.part_edges(part)).collect();
-        let (begins, edges) = match sizes {
-            Some(sizes) => {
-                let mut end = 0;
-                let begins = sizes.iter().map(|size| {
-                    let begin = end;
-                    end += size;
-                    begin
-                });
-                let begins: Vec<u64> = begins.collect();
-                (begins, own.end.min(end).saturating_sub(own.start))
-            }
-            None => {
-                let mut edges = 0;
-                for part in parts.clone() {
-                    stream.read(part, &mut |batch| {
-                        edges += batch.pairs.len() as u64;
-                        true
-                    })?;
-                }
-                (vec![0; parts.len()], edges)
-            }
-        };
-        Ok(Self { stream, parts, own, begins, edges })
-    }
-}
-
-impl EdgeStream for OwnEdges {
-    fn parts(&self) -> usize {
-        self.parts.len()
-    }
-
-    fn edges(&self) -> u64 {
-        self.edges
-    }
-
-    fn weighted(&self) -> bool {
-        self.stream.weighted()
-    }
-
-    fn slots(&self) -> Option<u64> {
-        self.stream.slots()
-    }
-
-    /// Bytes of the whole stream, which stays.
-    fn resident_bytes(&self) -> u64 {
-        self.stream.as_ref().resident_bytes()
-    }
-
-    fn read(
-        &self,
-        part: usize,
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        let mut passed = self.begins[part];
-        self.stream.read(self.parts.start + part, &mut |batch| {
-            let within = own_of(&self.own, &mut passed, batch.pairs.len());
-            let weights = batch.weights.map(|weights| &weights[within.clone()]);
-            let own = Batch { pairs: &batch.pairs[within], weights };
-            visit(own) && passed < self.own.end
-        })
-    }
-}
-
 /// The edges of a batch of `edges` that are a machine's own.
-fn own_of(own: &Range<u64>, passed: &mut u64, edges: usize) -> Range<usize> {
+pub(crate) fn own_of(own: &Range<u64>, passed: &mut u64, edges: usize) -> Range<usize> {
     let place = |place: u64| place.saturating_sub(*passed).min(edges as u64) as usize;
     let within = place(own.start)..place(own.end);
     *passed += edges as u64;
@@ -237,7 +159,8 @@ impl Share {
     ) -> Result<u64, EngineError> {
         self.begin();
         let Self { stream, reading, weighted, own, passed, edges, parts, .. } = self;
-        let (piece_max, mut count, mut goes_on) = ((edges_max / 2).clamp(1, PIECE_EDGES), 0, true);
+        let (piece_max, mut count) = ((edges_max / 2).clamp(1, PIECE_EDGES), 0);
+        let goes_on = Cell::new(true);
         let mut on_batch = |batch: Batch<'_>| {
             let within = match sample {
                 None => own_of(own, passed, batch.pairs.len()),
@@ -248,18 +171,19 @@ impl Share {
                 let piece = first..within.end.min(first + piece_max);
                 edges.clear();
                 append((batch, piece), (reading, *weighted), edges);
-                goes_on = visit(edges);
-                if !goes_on {
+                goes_on.set(visit(edges));
+                if !goes_on.get() {
                     return false;
                 }
             }
             sample.is_some() || *passed < own.end
         };
-        for part in parts.clone() {
+        let rounds = if sample.is_some() { ROUNDS } else { 1 };
+        let passes = parts.clone().flat_map(|part| (0..rounds).map(move |round| (part, round)));
+        for (part, round) in passes.take_while(|_| goes_on.get()) {
             match sample {
                 None => stream.read(part, &mut on_batch)?,
-                Some(sample) => (0..ROUNDS)
-                    .try_for_each(|round| stream.sample(part, (sample, round), &mut on_batch))?,
+                Some(sample) => stream.sample(part, (sample, round), &mut on_batch)?,
             }
         }
         edges.clear();
@@ -376,6 +300,7 @@ mod tests {
     use welter_model::edges::{Duplicates, EdgeList};
 
     use super::*;
+    use crate::own_edges::OwnEdges;
 
     fn all(share: &mut Share, edges_max: usize) -> Vec<[u32; 2]> {
         share.begin();
@@ -388,6 +313,18 @@ mod tests {
                 return edges;
             }
         }
+    }
+
+    /// Edges that a share hands to a visitor, and how many of them it wants.
+    fn visited(share: &mut Share, edges_max: usize) -> Vec<[u32; 2]> {
+        let mut edges = Vec::new();
+        let visit = &mut |piece: &[InputEdge]| {
+            assert!(piece.len() <= edges_max.max(2));
+            edges.extend(piece.iter().map(|edge| [edge.source, edge.target].map(|end| end as u32)));
+            true
+        };
+        share.each(edges_max, visit).unwrap();
+        edges
     }
 
     /// The edges of all parts of a stream.
@@ -495,6 +432,7 @@ mod tests {
                     let mut share = share.with_members(members, me);
                     let edges = all(&mut share, 3);
                     assert_eq!(all(&mut share, 1000), edges);
+                    assert_eq!(visited(&mut share, 3), edges, "a visitor is shown them too");
                     found.extend(edges);
                 }
                 let mut expected = match (reading.reversed, reading.undirected) {
@@ -511,6 +449,36 @@ mod tests {
                 assert_eq!(found, expected, "{machines} machines");
             }
         }
+    }
+
+    #[test]
+    fn a_sample_stands_for_all_edges_of_a_share() {
+        let (parts, each) = (64, 1 << 16);
+        let mut list = EdgeList::new(Some(9), false);
+        (0..parts).for_each(|_| list.push(vec![[1, 2]; each], Vec::new()));
+        let stream: Arc<dyn EdgeStream> = Arc::new(list);
+        let (mut sampled, mut stands_for) = (0, 0);
+        for rank in 0..2 {
+            let mut share = Share::new(stream.clone(), Reading::default(), (rank, 2));
+            let mut found = 0;
+            let count = &mut |edges: &[InputEdge]| {
+                found += edges.len() as u64;
+                true
+            };
+            stands_for += share.sample(1000, count).unwrap() * found;
+            sampled += found;
+        }
+        let edges = (parts * each) as u64;
+        assert!(sampled < edges / 2, "{sampled} of {edges}");
+        assert!(stands_for.abs_diff(edges) < edges / 4, "{stands_for} for {edges}");
+        let mut one = Share::new(stream, Reading::default(), (0, 2));
+        let mut visits = 0;
+        let stop = &mut |_: &[InputEdge]| {
+            visits += 1;
+            false
+        };
+        one.sample(1000, stop).unwrap();
+        assert_eq!(visits, 1, "a visitor that has enough is shown no more");
     }
 
     #[test]

@@ -293,7 +293,9 @@ mod tests {
             assert_eq!(once.len(), first, "none has said that it has more: {what}");
             assert!(once.iter().all(|engine| pulls.asked_at(*engine) == 1), "{what}");
             assert!(fill(&mut cx, &mut pulls, places).is_empty(), "nothing has come: {what}");
-            once.iter().for_each(|engine| pulls.chunk(*engine, chunk(), true));
+            for engine in &once {
+                pulls.chunk(*engine, chunk(), true);
+            }
             let again = fill(&mut cx, &mut pulls, places);
             assert_eq!(again.len(), then, "{what}");
             let open = [0, 1].map(|engine| pulls.asked_at(engine));

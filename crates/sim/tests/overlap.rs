@@ -1,6 +1,6 @@
 //! Gain of cores and of the depth of disks: chunks that are streamed at a time, requests that are
-//! with a disk at a time (the shape of Figure 9, and what it does not show), and pulls that are open
-//! for both.
+//! with a disk at a time (the shape of Figure 9, and what it does not show), and open pulls for
+//! both.
 
 #![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
 

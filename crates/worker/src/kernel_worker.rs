@@ -180,7 +180,6 @@ impl KernelWorker {
     /// A streamer with the open partition, where chunks of this step are streamed side by side.
     pub(crate) fn streamer(&mut self) -> Option<KernelStreamer> {
         let is_apart = match (&self.kernel, self.opened.step.phase) {
-            (Kernel::Extended(_), _) => false,
             (Kernel::Fold(_), Phase::Scatter) => true,
             (Kernel::Fold(_), Phase::Fold | Phase::Gather) => is_striped(&self.kernel),
             _ => false,

@@ -24,7 +24,9 @@ pub struct CallerAlone;
 
 impl Resources for CallerAlone {
     fn run(&self, parts: Vec<WorkPart<'_>>) {
-        parts.into_iter().for_each(|part| part());
+        for part in parts {
+            part();
+        }
     }
 
     fn buffer(&self, bytes: usize) -> Buffer {

@@ -143,6 +143,7 @@ impl VertexSet {
 }
 
 /// Cuts the first `length` bytes off.
+#[expect(clippy::mut_mut, reason = "a slice that is cut, as of `slice::split_off_mut`")]
 pub(crate) fn front<'b>(bytes: &mut &'b mut [u8], length: usize) -> &'b mut [u8] {
     let (front, rest) = std::mem::take(bytes).split_at_mut(length);
     *bytes = rest;

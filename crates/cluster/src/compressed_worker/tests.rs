@@ -154,7 +154,9 @@ fn streamers_have_codecs_of_their_own() {
     }
     let damaged = &stored[..stored.len() - 1];
     assert!(parts[0].stream(damaged).is_err(), "a part of a frame");
-    parts.into_iter().for_each(|part| harness.worker.take_back(part));
+    for part in parts {
+        harness.worker.take_back(part);
+    }
     assert_eq!(harness.worker.idle.len(), 3, "they came back");
     assert!(harness.worker.chosen.iter().all(Option::is_some), "what one chose is known");
     let given = harness.given.lock().unwrap();

@@ -9,7 +9,8 @@
 //! An edge costs a thread where it leaves, which sends its update, and one where it leads, which
 //! folds it; a vertex costs both. So a sample of the shares is read before edges are sent, of which
 //! hubs would else make one thread of many that all others wait for: one edge in 16 of many, all of
-//! few. Reading all of them took a fifth of the processor time before the first iteration. No sub-range has more than
+//! few. Reading all of them took a fifth of the processor time before the first iteration. No
+//! sub-range has more than
 //! [`WIDER`] times the vertices of an even one, so that memory is bounded too.
 //!
 //! **Invariant:** all machines cut alike. Tested by `sub_ranges_of_a_skewed_graph_have_equal_work`.

@@ -10,8 +10,8 @@
 //!
 //! A share of the input is read by whom it falls to, and each edge sent to the machine that owns
 //! its end, by the lanes by which updates go later. Edges wait by stripes until a chunk is full, so
-//! that accumulators which it leads to stay in a cache (`ranges`), and degrees are counted in chunks
-//! that are sorted. A chunk knows which parts of its sub-range
+//! that accumulators that it leads to stay in a cache (`ranges`), and degrees are counted in sorted
+//! chunks. A chunk knows which parts of its sub-range
 //! have sources in it, so that one without an active source is left out.
 //!
 //! **Invariant:** states that are read from the disk are those that were written there last.
@@ -85,7 +85,7 @@ pub(super) struct SourceParts {
 }
 
 impl SourceParts {
-    /// Parts of so many vertices.
+    /// Parts of a sub-range of this number of vertices.
     pub(super) fn of(vertices: usize) -> Self {
         Self { bits: vertices.div_ceil(64).next_power_of_two().trailing_zeros() }
     }
@@ -101,7 +101,7 @@ impl SourceParts {
 pub(super) struct EdgeChunk {
     /// Sub-range of the ends that are not owned.
     pub(super) other: u32,
-    /// Those of its vertices that have edges here, at most.
+    /// Vertices of the sub-range that have edges here, at most.
     pub(super) ends: Range<u64>,
     /// Parts of the sources that have edges in it, where these are owned.
     pub(super) sources: u64,
@@ -419,9 +419,7 @@ impl Gathering {
             sources |= parts.part_of(place as usize);
         };
         let bytes = match self.end {
-            OwnedEnd::Source => {
-                self.writer.write_counting(&cell, number, bin, Some(&mut count))?
-            }
+            OwnedEnd::Source => self.writer.write_counting(&cell, number, bin, Some(&mut count))?,
             OwnedEnd::Target => {
                 sources = u64::MAX;
                 self.writer.write(&cell, number, bin)?

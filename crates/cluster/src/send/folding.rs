@@ -32,7 +32,8 @@ use welter_transport::{Arrived, Faults, Joined, Patience, RxLane};
 use super::cores::bind;
 use super::edges::{Edges, Gathering};
 use super::error::Stop;
-use super::messages::{Reader, width};
+use super::message_runs::Reader;
+use super::messages::width;
 use super::processor::ProcessorTime;
 
 /// Messages of an iteration that were folded.

@@ -202,10 +202,15 @@ impl Settings {
         columns
     }
 
+    /// Destinations of a chunk of edges of a program, about.
+    pub(super) fn stripe_of(&self, kernel: &MessageKernel) -> u64 {
+        if kernel.has_stripes() { self.stripe_vertices } else { u64::MAX }
+    }
+
     /// Bytes of the stripes of all computation threads.
     fn stripe_bytes(&self, demand: &Demand<'_>, accum: u64) -> u64 {
         let vertices = demand.own_vertices(self.sub_ranges).div_ceil(self.sub_ranges as u64);
-        let width = ranges::width(demand.kernel.stripe_vertices(self), demand.vertices);
+        let width = ranges::width(self.stripe_of(demand.kernel), demand.vertices);
         self.sub_ranges as u64 * width.min(vertices) * accum
     }
 
@@ -239,7 +244,7 @@ impl Settings {
     /// Bytes of edges that wait, and of the one chunk of each thread that is being made.
     fn bin_bytes(&self, demand: &Demand<'_>) -> u64 {
         let (threads, chunk) = (self.sub_ranges as u64, self.chunk_edges as u64);
-        let width = ranges::width(demand.kernel.stripe_vertices(self), demand.vertices);
+        let width = ranges::width(self.stripe_of(demand.kernel), demand.vertices);
         let stripes = demand.vertices / width + threads * demand.machines as u64;
         let bins = threads * stripes;
         let waiting = (bins * chunk).min(2 * demand.own_edges());

@@ -13,7 +13,6 @@ use welter_model::program::Next;
 use welter_protocol::partitions::Partitions;
 
 use super::bundles;
-use super::Settings;
 use super::corners::shown_bytes;
 use super::edges::{OwnedEnd, record_bytes};
 use super::rounds::Rounds;
@@ -84,10 +83,10 @@ impl MessageKernel {
         if let Self::Extended(_) = self { OwnedEnd::Target } else { OwnedEnd::Source }
     }
 
-    /// Destinations of a chunk of edges: those whose accumulators stay in a cache, where edges are
-    /// folded or their messages made; else those of a whole sub-range.
-    pub(super) fn stripe_vertices(&self, settings: &Settings) -> u64 {
-        if let Self::Fold(_) = self { settings.stripe_vertices } else { u64::MAX }
+    /// Whether edges lie by stripes of their destinations, and not by whole sub-ranges: where they
+    /// are folded, or their messages are, accumulators of a stripe stay in a cache.
+    pub(super) fn has_stripes(&self) -> bool {
+        matches!(self, Self::Fold(_))
     }
 
     /// Bytes of a record in an iteration over all edges, or of signals of all vertices.

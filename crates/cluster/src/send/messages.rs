@@ -15,30 +15,12 @@
 
 use std::ops::Range;
 
-use bytemuck::try_cast_slice;
 use welter_engine::EngineError;
 use welter_engine::chunks::{Column, Outgoing};
 use welter_transport::{Destination, LaneError, RingGroup, TxLane};
 
 use super::error::Stop;
-
-/// Bytes of a destination.
-const TARGET_BYTES: usize = size_of::<u32>();
-
-/// Places of the destinations and of the records of `count` messages.
-fn sections(record_bytes: usize, count: usize) -> (Range<usize>, Range<usize>) {
-    let (targets, records) = (count * TARGET_BYTES, count * record_bytes);
-    if record_bytes.is_multiple_of(TARGET_BYTES) {
-        (records..records + targets, 0..records)
-    } else {
-        (0..targets, targets..targets + records)
-    }
-}
-
-/// Bytes that divide the address of a record: no type wants more than divides its width.
-fn alignment(record_bytes: usize) -> usize {
-    1 << record_bytes.trailing_zeros().min(3)
-}
+use super::message_runs::{TARGET_BYTES, sections};
 
 /// Updates that were sent, the messages that stand for them, and bytes of these, by ring.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -143,12 +125,12 @@ impl<L: TxLane> Messages<L> {
 
     /// The place for messages to a destination.
     pub(super) fn to(&mut self, ring: usize) -> Ring<'_, L> {
-        self.to_stripe(ring, 0)
+        self.stripe(ring, 0)
     }
 
     /// The place for messages to a destination whose own are counted from this vertex of it on.
-    pub(super) fn to_stripe(&mut self, ring: usize, first: u32) -> Ring<'_, L> {
-        Ring { messages: self, ring, first }
+    pub(super) fn stripe(&mut self, ring: usize, first: u32) -> Ring<'_, L> {
+        Ring { messages: self, number: ring, first }
     }
 
     /// Sends one message.
@@ -298,7 +280,7 @@ pub(super) const RECORD_BYTES_MAX: usize = 1 << 20;
 /// The place for messages to one destination.
 pub(super) struct Ring<'m, L> {
     messages: &'m mut Messages<L>,
-    ring: usize,
+    number: usize,
     /// Vertex of the destination that others are counted from.
     first: u32,
 }
@@ -318,12 +300,12 @@ impl<L: TxLane> Outgoing for Ring<'_, L> {
             let long = self.messages.long.get_or_insert_default();
             return Ok(long.room(most, record_bytes));
         }
-        let first = self.messages.open[self.ring];
+        let first = self.messages.open[self.number];
         // Asked for first, since a room that is handed out stays borrowed.
-        if let Err(error) = self.messages.rings.room(self.ring) {
+        if let Err(error) = self.messages.rings.room(self.number) {
             return Err(self.failed(error));
         }
-        let room = self.messages.rings.room(self.ring);
+        let room = self.messages.rings.room(self.number);
         let room = room.map_err(|error| EngineError::internal(error))?;
         let all = room.len() / (record_bytes + TARGET_BYTES);
         let end = all.min(first + most);
@@ -343,7 +325,7 @@ impl<L: TxLane> Outgoing for Ring<'_, L> {
             let (targets, _) = self.room(count)?;
             targets[..count].iter_mut().for_each(|target| *target += first);
         }
-        let Self { messages, ring, .. } = self;
+        let Self { messages, number: ring, .. } = self;
         messages.sent.updates[*ring] += count as u64;
         messages.sent.messages[*ring] += count as u64;
         messages.sent.bytes[*ring] += (count * (messages.record_bytes + TARGET_BYTES)) as u64;
@@ -359,40 +341,12 @@ impl<L: TxLane> Outgoing for Ring<'_, L> {
             Ok(bytes) => bytes / (messages.record_bytes + TARGET_BYTES),
             Err(error) => return Err(self.failed(error)),
         };
-        if self.messages.open[self.ring] == all
-            && let Err(error) = self.messages.close(self.ring)
+        if self.messages.open[self.number] == all
+            && let Err(error) = self.messages.close(self.number)
         {
             return Err(self.failed(error));
         }
         Ok(())
-    }
-}
-
-/// Buffers for records that arrive where numbers may not begin.
-#[derive(Default)]
-pub(super) struct Reader {
-    targets: Column,
-    records: Column,
-}
-
-impl Reader {
-    /// Destinations and records, of `record_bytes` bytes each, of a run of whole messages.
-    pub(super) fn read<'r>(
-        &'r mut self,
-        run: &'r [u8],
-        record_bytes: usize,
-    ) -> (&'r [u32], &'r [u8]) {
-        let (targets, records) = sections(record_bytes, run.len() / (record_bytes + TARGET_BYTES));
-        let (targets, records) = (&run[targets], &run[records]);
-        let is_aligned = records.as_ptr().addr().is_multiple_of(alignment(record_bytes));
-        if is_aligned && let Ok(targets) = try_cast_slice(targets) {
-            return (targets, records);
-        }
-        for (column, bytes) in [(&mut self.targets, targets), (&mut self.records, records)] {
-            column.clear();
-            column.extend(bytes);
-        }
-        (bytemuck::cast_slice(&self.targets), &self.records)
     }
 }
 
@@ -409,6 +363,7 @@ mod tests {
     use welter_transport::{Joined, Layout, RxLane, memory_lanes};
 
     use super::*;
+    use crate::send::message_runs::Reader;
 
     const VERTICES: u64 = 40;
 

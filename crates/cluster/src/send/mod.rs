@@ -63,6 +63,7 @@ mod lane_ends;
 mod lanes;
 mod losses;
 mod machine;
+mod message_runs;
 mod messages;
 mod outward;
 mod position;

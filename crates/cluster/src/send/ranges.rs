@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! sub-range   vertices of a pair of threads
-//! stripe      of one sub-range, so few vertices that their accumulators stay in a cache while edges
+//! stripe      of a sub-range, so few vertices that their accumulators stay in a cache while edges
 //!             that lead to them are streamed
 //! table       for every 2^k vertices the range that the first of them is in, so that a vertex is
 //!             found in a step or two, where a search of the bounds took six times as long
@@ -80,7 +80,8 @@ impl Stripes {
         let width = width(vertices, cut.vertices());
         let of = |sub_range: u32| {
             let range = cut.range(sub_range);
-            let firsts = (range.start..range.end).step_by(usize::try_from(width).unwrap_or(usize::MAX));
+            let step = usize::try_from(width).unwrap_or(usize::MAX);
+            let firsts = (range.start..range.end).step_by(step);
             firsts.map(move |first| {
                 let vertices = first..first.saturating_add(width).min(range.end);
                 Stripe { sub_range, vertices }

@@ -1,7 +1,7 @@
 //! Scatter: updates along the edges of a sub-range, into messages, singly or combined.
 //!
 //! Edges lie by the stripe that they lead to, so what is combined needs accumulators of one stripe
-//! at a time, which stay in a cache, and those that were touched leave before the next one begins. A
+//! at a time, which stay in a cache, and leave before the next one begins if they were touched. A
 //! sub-range
 //! is told at once that nothing more comes, so it may apply while others are still sent to.
 
@@ -131,7 +131,7 @@ impl Scattering {
         for chunk in chunks {
             let cell = chunk.cell(&self.cut, self.place);
             let pulled = edges.open(chunk, &cell, read)?;
-            let mut ring = messages.to_stripe(chunk.other as usize, first(&self.cut, chunk));
+            let mut ring = messages.stripe(chunk.other as usize, first(&self.cut, chunk));
             let sent = pulled.send(kernel, sources, scratch, &mut ring);
             sent.map_err(|error| messages.stop(error))?;
         }
@@ -162,7 +162,7 @@ impl Scattering {
         }
         let Some((target, first, bytes)) = met else { return Ok(()) };
         let before = messages.sent(target);
-        let sent = kernel.drain(&mut stripe[..bytes], &mut messages.to_stripe(target, first));
+        let sent = kernel.drain(&mut stripe[..bytes], &mut messages.stripe(target, first));
         sent.map_err(|error| messages.stop(error))?;
         let sent = messages.sent(target) - before;
         messages.stand_for(target, updates.saturating_sub(sent));
@@ -188,7 +188,8 @@ fn lacking(chunks: &[EdgeChunk], sub_ranges: u32) -> Vec<usize> {
 fn actives(active: &[u8]) -> (u64, f64) {
     let (all, sources) = (active.len(), SourceParts::of(active.len()));
     let places = active.iter().enumerate().filter(|(_, active)| **active != 0);
-    let (parts, count) = places
-        .fold((0, 0_usize), |(parts, count), (place, _)| (parts | sources.part_of(place), count + 1));
+    let (parts, count) = places.fold((0, 0_usize), |(parts, count), (place, _)| {
+        (parts | sources.part_of(place), count + 1)
+    });
     (parts, count as f64 / all.max(1) as f64)
 }

@@ -147,7 +147,7 @@ impl Starting<'_> {
         let kernel = &job.kernel;
         let room = Room {
             chunk_edges: job.settings.chunk_edges,
-            stripe_vertices: kernel.stripe_vertices(&job.settings),
+            stripe_vertices: job.settings.stripe_of(kernel),
             memory_bytes: job.settings.edge_bytes / place.sub_ranges as u64,
             state_bytes: kernel.state_bytes(),
             directory: checkpoints.directory().clone(),

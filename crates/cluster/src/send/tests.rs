@@ -40,7 +40,7 @@ fn job_of(kernel: MessageKernel, reading: Reading, transport: Transport) -> Job 
     let pairs = (0..600).map(|edge| [edge * 7 % VERTICES, edge * edge % VERTICES]).collect();
     let edges = Arc::new(EdgeList::from_pairs(pairs));
     let input = move |me| -> Box<dyn Input> { Box::new(Share::new(edges.clone(), reading, me)) };
-    let settings = Settings { transport, sub_ranges: 2, ..Settings::default() };
+    let settings = Settings { transport, sub_ranges: 2, stripe_vertices: 7, ..Settings::default() };
     Job::new(kernel, VERTICES.into(), Arc::new(input), settings).unwrap()
 }
 

@@ -286,6 +286,7 @@ fn messages(
         sub_ranges,
         senders,
         chunk_edges: 200,
+        stripe_vertices: 24,
         chunk_vertices: 40,
         edge_bytes: if sub_ranges == 1 { 0 } else { u64::MAX },
         passing_vertices: 60,

@@ -36,7 +36,7 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
-    /// What was recorded of it, if it is one of the ten.
+    /// Records of its runs, if it is one of the ten.
     fn profile(&self) -> Option<&'static AlgorithmProfile> {
         recorded().of(self.name)
     }

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Sources of an R-MAT graph are not even within a partition: its first ranges have more edges.
-//! Chunks of so many edges as such graphs have there have sources in all ranges either way.
+//! Chunks of as many edges as such graphs have there have sources in all ranges either way.
 
 use welter_protocol::random::Random;
 

@@ -70,7 +70,7 @@ impl KernelTimes {
         Self([nanos; WorkKind::ALL.len()])
     }
 
-    /// These times, with another one for a kind.
+    /// A copy with another time for a kind.
     #[must_use]
     pub fn with(mut self, kind: WorkKind, nanos: f64) -> Self {
         self.0[kind as usize] = nanos;

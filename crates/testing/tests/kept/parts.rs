@@ -85,7 +85,9 @@ fn parts_are_read_one_after_the_other() {
         let mut expected: Vec<_> = inputs.iter().flat_map(list_of).collect();
         if undirected {
             // An edge comes from its lower end.
-            expected.iter_mut().for_each(|(pair, _)| pair.sort_unstable());
+            for (pair, _) in &mut expected {
+                pair.sort_unstable();
+            }
         }
         expected.sort_unstable();
         found.sort_unstable();

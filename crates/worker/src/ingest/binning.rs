@@ -296,7 +296,9 @@ impl Binning {
         let stripe = |edge: &Edge| (u64::from(edge.target) >> bits) as usize;
         next.clear();
         next.resize((last >> bits) as usize + 1, 0);
-        edges.iter().for_each(|edge| next[stripe(edge)] += 1);
+        for edge in edges {
+            next[stripe(edge)] += 1;
+        }
         let mut before = 0;
         for next in next.iter_mut() {
             before += *next;
