@@ -7,7 +7,7 @@
 //!
 //! | Chaos | here |
 //! |---|---|
-//! | streaming partitions (section 3) | [`partitions`], `ingest` |
+//! | streaming partitions (section 3) | [`partitions`], [`ranges`], `ingest` |
 //! | computation engine (section 5, Figure 4) | `computation_engine`, `pulls`, [`work`] |
 //! | work stealing (5.3), the criterion (5.4) | [`steal`], `accumulators` |
 //! | storage engine, chunks (6.1 to 6.4) | `storage_engine`, [`placement`], [`block`] |
@@ -52,6 +52,7 @@ pub mod placement;
 pub mod planted;
 mod pulls;
 pub mod random;
+pub mod ranges;
 mod recovery;
 pub mod rewriting;
 pub mod steal;

@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 use crate::ids::Rank;
 use crate::payload::checksum;
+use crate::ranges::RangeTable;
 use crate::weights::Weights;
 
 /// Partitions of the vertices of a graph.
@@ -52,8 +53,10 @@ pub struct Partitions {
     count: u32,
     /// Vertices of the largest.
     width: u64,
+    /// `2^64 / width`, less one at most, by which even ones are told without a division.
+    inverse: u64,
     /// Where they are not even: the first vertex of each, and the end of the last.
-    bounds: Option<Arc<[u64]>>,
+    bounds: Option<Arc<RangeTable>>,
     /// Where numbers are left out between them: the end of each.
     ends: Option<Arc<[u64]>>,
 }
@@ -70,7 +73,8 @@ impl Partitions {
         let multiple = vertices.div_ceil(fit).div_ceil(machines as u64).max(1);
         let count = u32::try_from(multiple * machines as u64).ok()?;
         let width = vertices.div_ceil(u64::from(count)).max(1);
-        Some(Self { machines, vertices, count, width, bounds: None, ends: None })
+        let inverse = inverse(width);
+        Some(Self { machines, vertices, count, width, inverse, bounds: None, ends: None })
     }
 
     /// Partitions that are these ranges of numbers. None where they are not in ascending order, or
@@ -94,8 +98,9 @@ impl Partitions {
         let widths = ranges.iter().map(|range| range.end - range.start);
         let (vertices, width) = (widths.clone().sum(), widths.max().unwrap_or(0).max(1));
         let bounds = ranges.iter().map(|range| range.start).chain([last]).collect();
-        let ends = ranges.iter().map(|range| range.end).collect();
-        Some(Self { machines, vertices, count, width, bounds: Some(bounds), ends: Some(ends) })
+        let bounds = Some(Arc::new(RangeTable::new(bounds)));
+        let ends = Some(ranges.iter().map(|range| range.end).collect());
+        Some(Self { machines, vertices, count, width, inverse: inverse(width), bounds, ends })
     }
 
     /// As many partitions, each with about as much weight as any other. None has more vertices than
@@ -110,7 +115,8 @@ impl Partitions {
         let bounds = weights.cut(self.count, widest.max(self.width));
         let widths = bounds.windows(2).map(|ends| ends[1] - ends[0]);
         let width = widths.max().unwrap_or(0).max(1);
-        Self { width, bounds: Some(bounds.into()), ..self }
+        let bounds = Some(Arc::new(RangeTable::new(bounds)));
+        Self { width, inverse: inverse(width), bounds, ..self }
     }
 
     /// Number of partitions.
@@ -130,7 +136,8 @@ impl Partitions {
 
     /// One past the largest number of a vertex.
     pub fn end(&self) -> u64 {
-        self.bounds.as_ref().map_or(self.vertices, |bounds| bounds[bounds.len() - 1])
+        let end = self.bounds.as_ref().and_then(|table| table.bounds().last());
+        end.copied().unwrap_or(self.vertices)
     }
 
     /// Number of machines.
@@ -146,7 +153,7 @@ impl Partitions {
     /// The vertices of a partition.
     pub fn range(&self, partition: u32) -> Range<u64> {
         let bound = |partition: u64| match &self.bounds {
-            Some(bounds) => bounds[partition as usize],
+            Some(table) => table.bounds()[partition as usize],
             None => (partition * self.width).min(self.vertices),
         };
         let end = match &self.ends {
@@ -164,27 +171,34 @@ impl Partitions {
     /// As [`Self::find`], with the place of the vertex in its partition.
     #[inline]
     pub fn find_place(&self, number: u64) -> Option<(u32, u64)> {
-        if self.bounds.is_some() {
-            return self.find_bounded(number);
+        let Some(table) = &self.bounds else {
+            return (number < self.vertices).then(|| self.even_place(number));
+        };
+        let (partition, place) = table.find(number)?;
+        // Numbers between the end of a partition and the begin of the next are no vertices.
+        let is_inside = self.ends.as_ref().is_none_or(|ends| number < ends[partition]);
+        is_inside.then_some((partition as u32, place))
+    }
+
+    /// The partition of a vertex and its place there, where all partitions are even. A product is
+    /// in the place of a division, which takes several times as long.
+    #[inline]
+    fn even_place(&self, vertex: u64) -> (u32, u64) {
+        // The quotient, or one less: `inverse` is too small by one at most.
+        let quotient = ((u128::from(vertex) * u128::from(self.inverse)) >> 64) as u64;
+        let place = vertex - quotient * self.width;
+        if place < self.width {
+            (quotient as u32, place)
+        } else {
+            ((quotient + 1) as u32, place - self.width)
         }
-        let partition = number / self.width;
-        (number < self.vertices).then(|| (partition as u32, number - partition * self.width))
     }
 
-    /// As [`Self::find_place`], where partitions are not even.
-    fn find_bounded(&self, number: u64) -> Option<(u32, u64)> {
-        let first = self.bounds.as_ref().map_or(0, |bounds| bounds[0]);
-        let partition = (first..self.end()).contains(&number).then(|| self.of(number))?;
-        let range = self.range(partition);
-        range.contains(&number).then(|| (partition, number - range.start))
-    }
-
-    /// The partition of a vertex.
+    /// The partition of a vertex. Of a number that is none it may be any, or beyond the last.
     pub fn of(&self, vertex: u64) -> u32 {
         match &self.bounds {
-            // Of empty ones, which begin there too, the last that does is not.
-            Some(bounds) => bounds.partition_point(|&bound| bound <= vertex) as u32 - 1,
-            None => (vertex / self.width) as u32,
+            Some(table) => table.find(vertex).map_or(self.count, |(partition, _)| partition as u32),
+            None => self.even_place(vertex).0,
         }
     }
 
@@ -196,8 +210,9 @@ impl Partitions {
 
     /// Sum over the bounds of partitions that are not even; 0 of those that are.
     pub fn bounds_hash(&self) -> u64 {
-        let all = [&self.bounds, &self.ends].into_iter().flatten().flat_map(|some| some.iter());
-        let bytes: Vec<u8> = all.flat_map(|bound| bound.to_le_bytes()).collect();
+        let bounds = self.bounds.iter().flat_map(|table| table.bounds());
+        let ends = self.ends.iter().flat_map(|ends| ends.iter());
+        let bytes: Vec<u8> = bounds.chain(ends).flat_map(|bound| bound.to_le_bytes()).collect();
         if bytes.is_empty() { 0 } else { checksum(&bytes) }
     }
 
@@ -210,6 +225,11 @@ impl Partitions {
     pub fn of_master(&self, rank: Rank) -> impl Iterator<Item = u32> + use<> {
         (rank as u32..self.count).step_by(self.machines)
     }
+}
+
+/// The inverse of a width, as [`Partitions`] has it.
+fn inverse(width: u64) -> u64 {
+    u64::MAX / width.max(1)
 }
 
 #[cfg(test)]
@@ -289,6 +309,29 @@ mod tests {
                 assert!(u32::try_from(place).is_ok(), "{vertex} at {place}");
             }
             assert_eq!(cut.range(cut.count() - 1).end, 1 << 40);
+        }
+    }
+
+    #[test]
+    fn even_partitions_are_told_as_by_a_division() {
+        let random = &mut Random::new(8);
+        for bits in 0..62 {
+            let most = 1_u64 << bits;
+            for width in [1, most.div_ceil(3), most - most / 7, most, 1 + random.below(most)] {
+                // As many partitions as numbers of 32 bits tell.
+                let vertices = width.saturating_mul(1 << 20).min(1 << 62);
+                let even = Partitions::fitting(1, vertices, 1, width).unwrap();
+                let width = even.width();
+                let near = |at: u64| [at.saturating_sub(1), at, at.saturating_add(1)];
+                let bounds =
+                    [0, width, 2 * width, vertices / width * width, vertices, vertices / 2];
+                let others = [random.below(vertices), random.below(vertices)];
+                for number in bounds.into_iter().flat_map(near).chain(others) {
+                    let expected = ((number / width) as u32, number % width);
+                    let expected = (number < vertices).then_some(expected);
+                    assert_eq!(even.find_place(number), expected, "{number} by {width}");
+                }
+            }
         }
     }
 

@@ -9,15 +9,14 @@ use welter_worker::InputEdge;
 use super::edges::{OwnedEnd, record, record_bytes};
 use super::error::Stop;
 use super::messages::Messages;
-use super::ranges::RangeTable;
 
 /// Edges that wait for a ring, at most.
 const WAITING: usize = 256;
 
 /// Edges of a share that is being read, by ring.
 pub(super) struct EdgeSender {
-    owners: RangeTable,
-    vertices: u64,
+    /// Sub-ranges of the owners.
+    cut: Partitions,
     weighted: bool,
     /// Destinations and records of each ring.
     waiting: Vec<(Vec<u32>, Vec<u8>)>,
@@ -31,7 +30,7 @@ impl EdgeSender {
             (Vec::with_capacity(WAITING), Vec::with_capacity(bytes))
         };
         let waiting = (0..cut.count()).map(|_| room()).collect();
-        Self { owners: RangeTable::of(cut), vertices: cut.vertices(), weighted, waiting }
+        Self { cut: cut.clone(), weighted, waiting }
     }
 
     /// Sends edges to the owners of this end of them. Some of them wait for others.
@@ -70,17 +69,17 @@ impl EdgeSender {
     ) -> Result<(), Stop> {
         for edge in edges {
             let [own, other] = ends(edge);
-            let found = self.owners.find(own).filter(|_| other < self.vertices);
+            let found = self.cut.find_place(own).filter(|_| other < self.cut.vertices());
             let Some((ring, place)) = found else {
-                let (vertex, slots) = (own.max(other), self.vertices);
+                let (vertex, slots) = (own.max(other), self.cut.vertices());
                 return Err(EngineError::Vertex { vertex, slots }.into());
             };
-            let (targets, records) = &mut self.waiting[ring];
+            let (targets, records) = &mut self.waiting[ring as usize];
             // Slots of the command take 32 bits, since its readers hand out such pairs.
             targets.push(place as u32);
             records.extend_from_slice(&record(other as u32, edge.weight)[..BYTES]);
             if targets.len() == WAITING {
-                self.send_waiting(ring, messages)?;
+                self.send_waiting(ring as usize, messages)?;
             }
         }
         Ok(())
