@@ -7,8 +7,9 @@
 //!
 //! The number of edges of a part may depend on the memory of a machine, and their order does not;
 //! parts that do not know their edges are cut alike everywhere (raw records, generators, kept
-//! graphs). Edges are read one part at a time, so a part is in memory. Both ways of an edge, where
-//! the graph is read so, are one machine's.
+//! graphs). Edges are read one part at a time, so a part is in memory, as the stream has it: edges
+//! of the input, which take three times the bytes, are made of some of it at a time, few enough to
+//! stay in a cache. Both ways of an edge, where the graph is read so, are one machine's.
 //!
 //! **Invariant:** the shares of all machines have each edge once, and a share that is begun anew
 //! hands out the same edges. Tested by `shares_are_all_edges_once_and_again` and
@@ -38,9 +39,61 @@ pub struct Share {
     members: Range<u64>,
     /// Parts and members that are still to come.
     left: (Range<usize>, Range<u64>),
-    /// Edges of the part at hand, and how many of them were handed out.
+    /// The part at hand.
+    part: PartEdges,
+    /// Edges that were made of it, and how many of them were handed out.
     edges: Vec<InputEdge>,
     at: usize,
+}
+
+/// Edges of a part, as the stream has them.
+#[derive(Default)]
+struct PartEdges {
+    pairs: Vec<[u32; 2]>,
+    /// One for each, or none where all are 1.
+    weights: Vec<f64>,
+    /// Number of those of which edges of the input were made.
+    made: usize,
+}
+
+impl PartEdges {
+    fn clear(&mut self) {
+        self.pairs.clear();
+        self.weights.clear();
+        self.made = 0;
+    }
+
+    /// Appends edges of a batch, with their weights where these are wanted.
+    fn push(&mut self, batch: Batch<'_>, within: Range<usize>, weighted: bool) {
+        if let Some(weights) = batch.weights.filter(|_| weighted) {
+            self.weights.resize(self.pairs.len(), 1.0);
+            self.weights.extend_from_slice(&weights[within.clone()]);
+        }
+        self.pairs.extend_from_slice(&batch.pairs[within]);
+        if !self.weights.is_empty() {
+            self.weights.resize(self.pairs.len(), 1.0);
+        }
+    }
+
+    /// Whether edges were made of all of them.
+    fn is_made(&self) -> bool {
+        self.made == self.pairs.len()
+    }
+
+    /// The next edges, at most `edges_max`, as a batch of all and their places in it.
+    fn next(&mut self, edges_max: usize) -> (Batch<'_>, Range<usize>) {
+        let Self { pairs, weights, made } = self;
+        let first = *made;
+        *made = pairs.len().min(first + edges_max);
+        let weights = Some(&weights[..]).filter(|weights| !weights.is_empty());
+        (Batch { pairs: &pairs[..], weights }, first..*made)
+    }
+}
+
+/// Edges of a stream of which those of a piece of `edges_max` edges are made at a time: each may
+/// stand for two, and they stay in a cache.
+fn made_at_a_time(edges_max: usize) -> usize {
+    (edges_max / 2).clamp(1, PIECE_EDGES)
 }
 
 /// Share of `all` that falls to one of `machines` machines.
@@ -117,6 +170,7 @@ impl Share {
             passed: 0,
             members: 0..0,
             left,
+            part: PartEdges::default(),
             edges: Vec::new(),
             at: 0,
         }
@@ -138,12 +192,13 @@ impl Share {
         self
     }
 
-    /// Reads a part, with all that an edge of it stands for.
+    /// Reads a part.
     fn read(&mut self, part: usize) -> Result<(), EngineError> {
-        let Self { stream, reading, edges, weighted, own, passed, .. } = self;
+        let Self { stream, part: at_hand, weighted, own, passed, .. } = self;
+        at_hand.clear();
         stream.read(part, &mut |batch| {
             let within = own_of(own, passed, batch.pairs.len());
-            append((batch, within), (reading, *weighted), edges);
+            at_hand.push(batch, within, *weighted);
             *passed < own.end
         })?;
         Ok(())
@@ -159,7 +214,7 @@ impl Share {
     ) -> Result<u64, EngineError> {
         self.begin();
         let Self { stream, reading, weighted, own, passed, edges, parts, .. } = self;
-        let (piece_max, mut count) = ((edges_max / 2).clamp(1, PIECE_EDGES), 0);
+        let (piece_max, mut count) = (made_at_a_time(edges_max), 0);
         let goes_on = Cell::new(true);
         let mut on_batch = |batch: Batch<'_>| {
             let within = match sample {
@@ -195,6 +250,11 @@ impl Share {
         while self.at == self.edges.len() && !self.is_read() {
             self.edges.clear();
             self.at = 0;
+            if !self.part.is_made() {
+                let Self { part, reading, edges, .. } = self;
+                append(part.next(made_at_a_time(edges_max)), (reading, true), edges);
+                continue;
+            }
             if let Some(part) = self.left.0.next() {
                 self.read(part)?;
                 continue;
@@ -215,7 +275,7 @@ impl Share {
 
     /// Whether nothing more is to come than what is at hand.
     fn is_read(&self) -> bool {
-        self.left.0.is_empty() && self.left.1.is_empty()
+        self.part.is_made() && self.left.0.is_empty() && self.left.1.is_empty()
     }
 }
 
@@ -223,6 +283,7 @@ impl Input for Share {
     fn begin(&mut self) {
         self.left = (self.parts.clone(), self.members.clone());
         self.passed = 0;
+        self.part.clear();
         self.edges.clear();
         self.at = 0;
     }
@@ -296,211 +357,4 @@ fn append(
 }
 
 #[cfg(test)]
-mod tests {
-    use welter_model::edges::{Duplicates, EdgeList};
-
-    use super::*;
-    use crate::own_edges::OwnEdges;
-
-    fn all(share: &mut Share, edges_max: usize) -> Vec<[u32; 2]> {
-        share.begin();
-        let mut edges = Vec::new();
-        loop {
-            let (piece, is_last) = share.piece(edges_max).unwrap();
-            assert!(piece.len() <= edges_max);
-            edges.extend(piece.iter().map(|edge| [edge.source, edge.target].map(|end| end as u32)));
-            if is_last {
-                return edges;
-            }
-        }
-    }
-
-    /// Edges that a share hands to a visitor, and how many of them it wants.
-    fn visited(share: &mut Share, edges_max: usize) -> Vec<[u32; 2]> {
-        let mut edges = Vec::new();
-        let visit = &mut |piece: &[InputEdge]| {
-            assert!(piece.len() <= edges_max.max(2));
-            edges.extend(piece.iter().map(|edge| [edge.source, edge.target].map(|end| end as u32)));
-            true
-        };
-        share.each(edges_max, visit).unwrap();
-        edges
-    }
-
-    /// The edges of all parts of a stream.
-    fn pairs_of(stream: &dyn EdgeStream) -> Vec<[u32; 2]> {
-        let mut found = Vec::new();
-        for part in 0..stream.parts() {
-            let visit = &mut |batch: Batch<'_>| {
-                found.extend_from_slice(batch.pairs);
-                true
-            };
-            stream.read(part, visit).unwrap();
-        }
-        found
-    }
-
-    /// A list whose parts do not know how many edges they have.
-    struct Unknown(EdgeList);
-
-    impl EdgeStream for Unknown {
-        fn parts(&self) -> usize {
-            self.0.parts()
-        }
-
-        fn edges(&self) -> u64 {
-            self.0.edges()
-        }
-
-        fn weighted(&self) -> bool {
-            self.0.weighted()
-        }
-
-        fn slots(&self) -> Option<u64> {
-            self.0.slots()
-        }
-
-        fn read(
-            &self,
-            part: usize,
-            visit: &mut dyn FnMut(Batch<'_>) -> bool,
-        ) -> Result<(), StreamError> {
-            self.0.read(part, visit)
-        }
-    }
-
-    #[test]
-    fn edges_of_a_machine_are_counted_where_parts_do_not_know_them() {
-        let mut list = EdgeList::new(Some(9), true);
-        for size in [3, 1, 4, 1, 5] {
-            list.push(vec![[size, 1]; size as usize], vec![f64::from(size); size as usize]);
-        }
-        let expected: Vec<[u32; 2]> = list.pairs().collect();
-        let stream: Arc<dyn EdgeStream> = Arc::new(Unknown(list));
-        for machines in 1..7 {
-            let own = |rank| OwnEdges::new(stream.clone(), (rank, machines)).unwrap();
-            let shares: Vec<_> = (0..machines).map(|rank| pairs_of(&own(rank))).collect();
-            assert_eq!(shares.concat(), expected);
-            let counts = (0..machines).map(|rank| own(rank).edges() as usize);
-            assert!(counts.eq(shares.iter().map(Vec::len)));
-            assert!(own(0).weighted() && own(0).slots() == Some(9));
-        }
-    }
-
-    #[test]
-    fn weights_may_say_which_way_edges_lead() {
-        let duplicates = Duplicates::Directions;
-        let directed = Reading { duplicates, ..Reading::default() };
-        let weights = |reading| {
-            let stream = Arc::new(EdgeList::from_pairs(vec![[0, 1], [0, 1], [2, 1]]));
-            let mut share = Share::new(stream, reading, (0, 1));
-            let (edges, _) = share.piece(100).unwrap();
-            edges.iter().map(|edge| edge.weight).collect::<Vec<_>>()
-        };
-        assert_eq!(weights(directed), [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]);
-        assert_eq!(weights(Reading { undirected: true, ..directed }), [3.0; 6]);
-    }
-
-    #[test]
-    fn weights_may_be_left() {
-        let mut list = EdgeList::new(Some(2), true);
-        list.push(vec![[0, 1]], vec![2.5]);
-        let stream: Arc<dyn EdgeStream> = Arc::new(list);
-        for (is_wanted, expected) in [(true, 2.5), (false, 1.0)] {
-            let share = Share::new(stream.clone(), Reading::default(), (0, 1));
-            let mut share = share.weighted(is_wanted);
-            let (edges, _) = share.piece(1).unwrap();
-            assert_eq!(edges[0].weight.to_bits(), f64::to_bits(expected));
-        }
-    }
-
-    #[test]
-    fn shares_are_all_edges_once_and_again() {
-        let pairs: Vec<[u32; 2]> = (0..50).map(|edge| [edge % 7, edge % 5]).collect();
-        let mut list = EdgeList::new(Some(7), false);
-        pairs.chunks(8).for_each(|pairs| list.push(pairs.to_vec(), Vec::new()));
-        let stream: Arc<dyn EdgeStream> = Arc::new(list);
-        let both = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
-        let back = Reading { reversed: true, ..Reading::default() };
-        let turned = |&[source, target]: &[u32; 2]| [target, source];
-        for machines in 1..10 {
-            for (reading, members) in [(Reading::default(), 0), (back, 0), (both, 7)] {
-                let mut found = Vec::new();
-                for rank in 0..machines {
-                    let me = (rank, machines);
-                    let share = Share::new(stream.clone(), reading, me);
-                    let mut share = share.with_members(members, me);
-                    let edges = all(&mut share, 3);
-                    assert_eq!(all(&mut share, 1000), edges);
-                    assert_eq!(visited(&mut share, 3), edges, "a visitor is shown them too");
-                    found.extend(edges);
-                }
-                let mut expected = match (reading.reversed, reading.undirected) {
-                    (true, _) => pairs.iter().map(turned).collect(),
-                    (_, true) => {
-                        let some = pairs.iter().filter(|[source, target]| source != target);
-                        some.flat_map(|pair| [*pair, turned(pair)]).collect()
-                    }
-                    _ => pairs.clone(),
-                };
-                expected.extend((0..members as u32).map(|vertex| [vertex; 2]));
-                expected.sort_unstable();
-                found.sort_unstable();
-                assert_eq!(found, expected, "{machines} machines");
-            }
-        }
-    }
-
-    #[test]
-    fn a_sample_stands_for_all_edges_of_a_share() {
-        let (parts, each) = (64, 1 << 16);
-        let mut list = EdgeList::new(Some(9), false);
-        (0..parts).for_each(|_| list.push(vec![[1, 2]; each], Vec::new()));
-        let stream: Arc<dyn EdgeStream> = Arc::new(list);
-        let (mut sampled, mut stands_for) = (0, 0);
-        for rank in 0..2 {
-            let mut share = Share::new(stream.clone(), Reading::default(), (rank, 2));
-            let mut found = 0;
-            let count = &mut |edges: &[InputEdge]| {
-                found += edges.len() as u64;
-                true
-            };
-            stands_for += share.sample(1000, count).unwrap() * found;
-            sampled += found;
-        }
-        let edges = (parts * each) as u64;
-        assert!(sampled < edges / 2, "{sampled} of {edges}");
-        assert!(stands_for.abs_diff(edges) < edges / 4, "{stands_for} for {edges}");
-        let mut one = Share::new(stream, Reading::default(), (0, 2));
-        let mut visits = 0;
-        let stop = &mut |_: &[InputEdge]| {
-            visits += 1;
-            false
-        };
-        one.sample(1000, stop).unwrap();
-        assert_eq!(visits, 1, "a visitor that has enough is shown no more");
-    }
-
-    #[test]
-    fn shares_do_not_depend_on_how_a_stream_is_cut() {
-        let pairs: Vec<[u32; 2]> = (0..50).map(|edge| [edge, edge % 5]).collect();
-        for machines in 1..8 {
-            let shares = [1, 3, 8, 50].map(|size| {
-                let mut list = EdgeList::new(Some(50), false);
-                pairs.chunks(size).for_each(|pairs| list.push(pairs.to_vec(), Vec::new()));
-                let stream: Arc<dyn EdgeStream> = Arc::new(list);
-                let share = |rank| Share::new(stream.clone(), Reading::default(), (rank, machines));
-                let shares: Vec<_> = (0..machines).map(|rank| all(&mut share(rank), 7)).collect();
-                for (rank, share) in shares.iter().enumerate() {
-                    let own = own_edges(&*stream, (rank, machines)).unwrap();
-                    assert_eq!(own.pairs().collect::<Vec<_>>(), *share);
-                    let own = OwnEdges::new(stream.clone(), (rank, machines)).unwrap();
-                    assert_eq!((pairs_of(&own), own.edges()), (share.clone(), share.len() as u64));
-                }
-                shares
-            });
-            assert_eq!(shares[0].concat(), pairs);
-            assert!(shares.iter().all(|share| *share == shares[0]), "{machines} machines");
-        }
-    }
-}
+mod tests;
