@@ -54,6 +54,9 @@ pub struct Settings {
     pub carries: bool,
     /// Edges or updates in a chunk.
     pub chunk_records: u32,
+    /// Chunks of edges that a bin holds, a power of two, where edges are put in the order of
+    /// stripes before they are written. Machines need not have as many.
+    pub bin_chunks: u32,
     /// Vertices in a chunk of a vertex set.
     pub chunk_vertices: u64,
     /// Edges that are read of the input at a time.
@@ -102,6 +105,7 @@ impl Settings {
             edges: Edges::Fixed,
             carries: false,
             chunk_records: 1 << 19,
+            bin_chunks: 1,
             chunk_vertices: 1 << 18,
             piece_edges: 1 << 18,
             bins_open_max: 64,
@@ -131,6 +135,7 @@ impl Settings {
             route: self.route,
             encoding: self.encoding,
             chunk_records: self.chunk_records,
+            bin_chunks: self.bin_chunks,
             chunk_vertices: self.chunk_vertices,
             piece_edges: self.piece_edges,
             bins_open_max: self.bins_open_max,

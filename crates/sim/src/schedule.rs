@@ -367,11 +367,13 @@ fn cut(random: &mut Random, seed: u64, (partitions, route): (Partitions, Route))
     let bins_open_max = [1, 30, u64::MAX][(mix(seed) >> 16) as usize % 3];
     let source_parts = [1, 4, 64][(mix(seed) >> 24) as usize % 3];
     let stripe_bits = [63, 63, 2, 0][(mix(seed) >> 52) as usize % 4];
+    let bin_chunks = [1, 1, 2, 8][(mix(seed) >> 40) as usize % 4];
     Partitioning {
         partitions,
         route,
         encoding,
         chunk_records,
+        bin_chunks,
         chunk_vertices,
         piece_edges,
         bins_open_max,

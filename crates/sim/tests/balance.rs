@@ -68,6 +68,7 @@ fn schedule_of(shape: Shape, each: u64, bias: Bias, handover: Handover) -> Sched
         route: Route::Spill,
         encoding: Encoding::Packed,
         chunk_records: 24,
+        bin_chunks: 1,
         chunk_vertices: vertices / MACHINES as u64,
         piece_edges: 500,
         bins_open_max: u64::MAX,

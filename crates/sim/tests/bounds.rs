@@ -50,6 +50,7 @@ fn measure(route: Route, widest: Option<u64>) -> f64 {
         route,
         encoding: Encoding::Packed,
         chunk_records: 24,
+        bin_chunks: 1,
         chunk_vertices: 40,
         piece_edges: 500,
         bins_open_max: u64::MAX,

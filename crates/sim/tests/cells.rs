@@ -29,6 +29,7 @@ fn path() -> Schedule {
         route: Route::Fold,
         encoding: Encoding::Packed,
         chunk_records: 3,
+        bin_chunks: 1,
         chunk_vertices: 4,
         piece_edges: 8,
         bins_open_max: u64::MAX,

@@ -31,6 +31,7 @@ fn run(scatter_checkpoints: bool, crash: Option<(Time, bool)>) -> Report {
         route: Route::Spill,
         encoding: Encoding::Packed,
         chunk_records: 50,
+        bin_chunks: 1,
         chunk_vertices: 50,
         piece_edges: 500,
         bins_open_max: u64::MAX,

@@ -53,6 +53,7 @@ fn run_job(job: Arc<dyn Job>, route: Route, (bins_open_max, chunk_records): (u64
         route,
         encoding: Encoding::Packed,
         chunk_records,
+        bin_chunks: 1,
         chunk_vertices: 100,
         piece_edges: 1000,
         bins_open_max,

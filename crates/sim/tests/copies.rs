@@ -30,6 +30,7 @@ fn run(machines: usize, route: Route, copies: Copies, faults: &[Fault]) -> Repor
         route,
         encoding: Encoding::Compressed,
         chunk_records: 50,
+        bin_chunks: 1,
         chunk_vertices: each,
         piece_edges: 500,
         bins_open_max: u64::MAX,

@@ -37,6 +37,7 @@ fn measure(machines: usize, placement: Placement) -> f64 {
         route: Route::Spill,
         encoding: Encoding::Packed,
         chunk_records: 24,
+        bin_chunks: 1,
         chunk_vertices: VERTICES,
         piece_edges: 500,
         bins_open_max: u64::MAX,

@@ -70,6 +70,7 @@ fn schedule(route: Route) -> Schedule {
         route,
         encoding: Encoding::Packed,
         chunk_records: 24,
+        bin_chunks: 1,
         chunk_vertices: 40,
         piece_edges: 500,
         bins_open_max: u64::MAX,

@@ -33,6 +33,7 @@ fn schedule(machines: usize) -> Schedule {
         route: Route::Spill,
         encoding: Encoding::Packed,
         chunk_records: 20,
+        bin_chunks: 1,
         chunk_vertices: 50,
         piece_edges: 500,
         bins_open_max: u64::MAX,

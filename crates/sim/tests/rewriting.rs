@@ -70,6 +70,7 @@ fn run(program: Program, route: Route, copies: Copies, crash: Option<(&str, Faul
         route,
         encoding: Encoding::Packed,
         chunk_records: 50,
+        bin_chunks: 1,
         chunk_vertices: 50,
         piece_edges: 500,
         bins_open_max: u64::MAX,

@@ -40,6 +40,7 @@ fn cut(machines: usize, route: Route) -> Partitioning {
         route,
         encoding: Encoding::Packed,
         chunk_records: 24,
+        bin_chunks: 1,
         chunk_vertices: VERTICES / 2,
         piece_edges: 500,
         bins_open_max: u64::MAX,

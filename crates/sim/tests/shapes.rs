@@ -26,6 +26,7 @@ fn schedule(machines: usize, loss: Loss) -> Schedule {
         route: Route::Spill,
         encoding: Encoding::Packed,
         chunk_records: 8,
+        bin_chunks: 1,
         chunk_vertices: 10,
         piece_edges: 50,
         bins_open_max: u64::MAX,

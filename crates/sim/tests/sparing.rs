@@ -136,6 +136,7 @@ fn cluster(
         route,
         encoding: Encoding::Compressed,
         chunk_records: CHUNK_EDGES,
+        bin_chunks: 1,
         chunk_vertices: 1 << 12,
         piece_edges: 1 << 16,
         bins_open_max,

@@ -33,6 +33,7 @@ fn run(targets: u64, bins_open_max: u64, bias: Bias) -> Report {
         route: Route::Fold,
         encoding: Encoding::Packed,
         chunk_records: 10,
+        bin_chunks: 1,
         chunk_vertices: 4,
         piece_edges: 100,
         bins_open_max,

@@ -73,6 +73,7 @@ fn schedule(job: Arc<dyn Job>, third: u64, (route, bins_open_max, combines): Set
         route,
         encoding: Encoding::Packed,
         chunk_records: 9,
+        bin_chunks: 1,
         chunk_vertices: 5,
         piece_edges: 30,
         bins_open_max,

@@ -105,6 +105,7 @@ mod tests {
             route: Route::Fold,
             encoding: Encoding::Packed,
             chunk_records: 3,
+            bin_chunks: 1,
             chunk_vertices: 4,
             piece_edges: 9,
             bins_open_max,

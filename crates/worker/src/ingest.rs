@@ -32,6 +32,9 @@ use crate::input::Input;
 use crate::other;
 use crate::partitioning::Partitioning;
 
+/// Edges that are asked of the input at a time: as many as stay in a cache until they are binned.
+const RUN_EDGES: usize = 1 << 12;
+
 /// Progress of a machine in its share.
 pub(crate) struct Ingest {
     input: Box<dyn Input>,
@@ -119,7 +122,7 @@ impl Ingest {
                     format!("an edge to {} in a chunk of partition {partition}", edge.target);
                 return Err(other(what));
             }
-            filled.extend(self.binning.put(edge, ends, None)?);
+            self.binning.put(edge, ends, None, &mut filled)?;
         }
         Ok(Outcome::Streamed { made: *looked_at, gathered: 0, rewritten: Rewritten::Not, filled })
     }
@@ -134,31 +137,35 @@ impl Ingest {
         looked_at: &mut u64,
     ) -> Result<Outcome, EngineError> {
         let Self { input, counts, binning, .. } = self;
-        let edges_max = binning.cut.piece_edges;
         if first {
             input.begin();
             counts.begin(&binning.cut.partitions)?;
             binning.begin();
         }
         let is_rough = binning.is_rough();
-        let (edges, is_last) = input.piece(edges_max)?;
-        let mut filled = Vec::new();
-        for edge in edges {
-            let ends = binning.ends(edge)?;
-            if is_rough {
-                counts.add(&binning.cut.partitions, ends[0], 1);
+        let (mut left, mut filled) = (binning.cut.piece_edges, Vec::new());
+        let is_last = loop {
+            let (edges, is_last) = input.piece(left.min(RUN_EDGES))?;
+            for edge in edges {
+                let ends = binning.ends(edge)?;
+                if is_rough {
+                    counts.add(&binning.cut.partitions, ends[0], 1);
+                }
+                binning.put(edge, ends, (!is_rough).then_some(&mut *counts), &mut filled)?;
             }
-            if let Some(chunk) = binning.put(edge, ends, (!is_rough).then_some(&mut *counts))? {
-                filled.push(chunk);
+            left = left.saturating_sub(edges.len());
+            if is_last || left == 0 || edges.is_empty() {
+                break is_last;
             }
-        }
-        *looked_at = edges.len() as u64;
+        };
+        let read = (binning.cut.piece_edges - left) as u64;
+        *looked_at = read;
         let mut degrees = None;
         if is_last {
             filled.extend(binning.rest((!is_rough).then_some(&mut *counts))?);
             degrees = Some(counts.payloads());
         }
-        Ok(Outcome::Ingested { read: *looked_at, filled, degrees })
+        Ok(Outcome::Ingested { read, filled, degrees })
     }
 }
 

@@ -44,6 +44,9 @@ pub struct Partitioning {
     pub chunk_records: u32,
     /// Vertices in a chunk of a vertex set.
     pub chunk_vertices: u64,
+    /// Chunks of edges that a bin holds, where edges are put in the order of stripes before they
+    /// are written: as many times more edges to one stripe are side by side then. At least one.
+    pub bin_chunks: u32,
     /// Edges in a piece of the input, at most.
     pub piece_edges: usize,
     /// Bins of edges that a machine has open at a time, as [`welter_protocol::Config`] says.
@@ -220,6 +223,7 @@ mod tests {
                 route: Route::Fold,
                 encoding: Encoding::Packed,
                 chunk_records: 3,
+                bin_chunks: 1,
                 chunk_vertices: 4,
                 piece_edges: 9,
                 bins_open_max: 1,

@@ -44,6 +44,7 @@ fn cut(route: Route) -> Partitioning {
         route,
         encoding: Encoding::Compressed,
         chunk_records: 20,
+        bin_chunks: 1,
         chunk_vertices: 4,
         piece_edges: 50,
         bins_open_max: u64::MAX,
@@ -344,15 +345,24 @@ fn answers_do_not_depend_on_streamers_and_stripes() {
     let products = interpret(&graph, &product).numbers();
     let product = Kernel::Fold(FoldKernel::of(Arc::new(product)));
     for route in [Route::Fold, Route::Spill] {
-        for (stripe_bits, streamers) in
-            [(63, 1), (63, 2), (63, 4), (0, 0), (0, 4), (1, 2), (3, 1), (3, 4)]
-        {
+        for (stripe_bits, streamers, bin_chunks) in [
+            (63, 1, 1),
+            (63, 2, 8),
+            (63, 4, 1),
+            (0, 0, 2),
+            (0, 4, 8),
+            (1, 2, 2),
+            (3, 1, 1),
+            (3, 4, 3),
+        ] {
             for combines in [true, false] {
-                let cut = Partitioning { stripe_bits, combines, ..cut(route) };
+                let cut = Partitioning { stripe_bits, bin_chunks, combines, ..cut(route) };
                 let run = |graph: &Graph, kernel: &Kernel| {
                     run_on(Cluster::cut_so(graph, kernel, &cut, streamers), kernel, route)
                 };
-                let what = format!("{route:?}, {streamers} streamers, 2^{stripe_bits}");
+                let what = format!(
+                    "{route:?}, {streamers} streamers, 2^{stripe_bits}, {bin_chunks} chunks"
+                );
                 assert_eq!(run(&graph, &search), reached, "{what}");
                 assert_eq!(run(&both, &labels), communities, "{what}");
                 assert_near(&products, &numbers(&run(&graph, &product)), &what);

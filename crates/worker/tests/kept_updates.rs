@@ -68,6 +68,7 @@ fn cut() -> Partitioning {
         route: Route::Spill,
         encoding: Encoding::Packed,
         chunk_records: 100,
+        bin_chunks: 1,
         chunk_vertices: 90,
         piece_edges: 50,
         bins_open_max: u64::MAX,

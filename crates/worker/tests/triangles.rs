@@ -38,6 +38,7 @@ fn cut(route: Route, vertices: u64) -> Partitioning {
         route,
         encoding: Encoding::Packed,
         chunk_records: 20,
+        bin_chunks: 1,
         chunk_vertices: 7,
         // Each machine reads its edges in one piece.
         piece_edges: 10_000,

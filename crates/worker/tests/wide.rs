@@ -27,6 +27,7 @@ fn cut(route: Route, bins_open_max: u64) -> Partitioning {
         route,
         encoding: Encoding::Packed,
         chunk_records: 7,
+        bin_chunks: 3,
         chunk_vertices: WIDTH,
         piece_edges: 50,
         bins_open_max,

@@ -21,6 +21,7 @@ fn cut() -> Partitioning {
         route: Route::Fold,
         encoding: Encoding::Compressed,
         chunk_records: 20,
+        bin_chunks: 1,
         chunk_vertices: 4,
         piece_edges: 50,
         bins_open_max: u64::MAX,

@@ -87,6 +87,7 @@ fn settings(machines: usize, graph: &Graph, vertex_bytes: u64, route: Route) -> 
     Settings {
         set_bytes_max: vertex_bytes * vertices.div_ceil(2 * machines as u64),
         chunk_records: 200,
+        bin_chunks: 4,
         chunk_vertices: 40,
         piece_edges: 700,
         bins_open_max: 30,

@@ -269,6 +269,7 @@ impl Setting {
             route,
             encoding: Encoding::Packed,
             chunk_records: (CHUNK_BYTES * records / (bytes * grain)).max(1) as u32,
+            bin_chunks: 1,
             chunk_vertices: self.records(algorithm.vertex_bytes),
             piece_edges: self.records(self.edge_bytes()) as usize,
             bins_open_max: (BINS_BYTES >> shrink) / CHUNK_BYTES,

@@ -202,6 +202,7 @@ impl StatedRun {
             route: Route::Fold,
             encoding: Encoding::Packed,
             chunk_records: (CHUNK_RECORDS / GRAIN) as u32,
+            bin_chunks: 1,
             chunk_vertices: CHUNK_VERTICES / GRAIN,
             piece_edges: (PIECE_EDGES / GRAIN) as usize,
             bins_open_max: BINS_OPEN_MAX,

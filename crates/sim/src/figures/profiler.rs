@@ -148,6 +148,7 @@ impl Recording<'_> {
             route,
             encoding,
             chunk_records: CHUNK_RECORDS,
+            bin_chunks: 1,
             chunk_vertices: u64::from(CHUNK_RECORDS),
             piece_edges: PIECE_EDGES,
             bins_open_max: u64::MAX,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use welter_engine::chunks::DecodeBuffers;
+use welter_protocol::Payload;
 use welter_protocol::config::Route;
 use welter_protocol::ids::{Cell, Step};
 use welter_protocol::partitions::Partitions;
@@ -20,6 +21,7 @@ fn cut(ranges: &[Range<u64>], route: Route, bins_open_max: u64) -> Partitioning 
         route,
         encoding: Encoding::Compressed,
         chunk_records: 5,
+        bin_chunks: 1,
         chunk_vertices: 4,
         piece_edges: 1000,
         bins_open_max,
@@ -29,25 +31,40 @@ fn cut(ranges: &[Range<u64>], route: Route, bins_open_max: u64) -> Partitioning 
     }
 }
 
-/// The ends of all edges that chunks have, after they were read and split.
-fn written(cut: &Partitioning, edges: &[InputEdge]) -> Vec<[u64; 2]> {
+/// The chunks of all edges, after they were read and split, and the edges that were counted.
+fn filled(
+    cut: &Partitioning,
+    edges: &[InputEdge],
+    is_striped: bool,
+) -> (Vec<Filled>, Vec<Payload>) {
     let listed = Box::new(Listed::new(edges));
-    let mut ingest = Ingest::new(listed, cut.clone(), (7, true), (false, None));
-    let Outcome::Ingested { filled, .. } = ingest.piece(true, &mut 0).unwrap() else {
-        panic!("edges are read")
+    let ingest = Ingest::new(listed, cut.clone(), (7, true), (false, None));
+    let mut ingest = ingest.striped(is_striped);
+    let read = ingest.piece(true, &mut 0).unwrap();
+    let Outcome::Ingested { filled, degrees: Some(degrees), .. } = read else {
+        panic!("all edges are read")
     };
     let is_rough = |chunk: &Filled| chunk.source.is_none() && cut.route == Route::Fold;
     let (rough, mut chunks): (Vec<_>, Vec<_>) = filled.into_iter().partition(is_rough);
-    for Filled { partition, payload, .. } in rough {
+    for partition in 0..cut.partitions.count() {
         let step = Step { iteration: 0, phase: Phase::Split };
         let (vertices, control) = (Vec::new(), [].into());
         let open = Work::Open { step, partition, vertices, control };
         ingest.splits(&open, &mut 0).unwrap().unwrap();
-        let split = ingest.split(partition, &payload, &mut 0).unwrap();
-        let Outcome::Streamed { filled, .. } = split else { panic!("edges are split") };
-        chunks.extend(filled);
+        for chunk in rough.iter().filter(|chunk| chunk.partition == partition) {
+            assert!(chunk.records <= cut.chunk_records);
+            let split = ingest.split(partition, &chunk.payload, &mut 0).unwrap();
+            let Outcome::Streamed { filled, .. } = split else { panic!("edges are split") };
+            chunks.extend(filled);
+        }
         chunks.extend(ingest.binning.rest(None).unwrap());
     }
+    (chunks, degrees)
+}
+
+/// The ends of all edges that chunks have, after they were read and split.
+fn written(cut: &Partitioning, edges: &[InputEdge]) -> Vec<[u64; 2]> {
+    let (chunks, _) = filled(cut, edges, false);
     let mut ends = Vec::new();
     for Filled { partition, source, payload, records, .. } in chunks {
         let cell = cut.pulled_cell(7, Cell { partition, source }, &payload).unwrap();
@@ -143,5 +160,69 @@ fn edges_of_no_vertex_are_errors_wherever_they_come_from() {
         let [source, target] = edge;
         let one = ingest().binning.ends(&InputEdge { source, target, weight: 1.0 });
         assert!(one.is_err(), "{edge:?}");
+    }
+}
+
+/// Chunks that were cut by stripes: ends of their edges, chunks of the store in them, and bytes of
+/// the longest.
+fn striped(cut: &Partitioning, chunks: &[Filled]) -> (Vec<[u64; 2]>, usize, usize) {
+    let (mut ends, mut stripes, mut bytes) = (Vec::new(), 0, 0);
+    for Filled { partition, source, payload, records, sources: ranges, .. } in chunks {
+        assert!(*records <= cut.chunk_records, "{records} edges");
+        let cell = Cell { partition: *partition, source: *source };
+        let (mut edges, mut expected) = (0, 0);
+        for (stripe, chunk) in cut.striped_chunks(7, cell, payload).unwrap() {
+            let of = cut.striped_cell(7, cell, stripe as u64);
+            let [sources, targets] = [of.sources.start, of.targets.start];
+            let pulled = of.open(chunk).unwrap();
+            edges += pulled.edges();
+            let show = |source, target| {
+                ends.push([sources + u64::from(source), targets + u64::from(target)]);
+                expected |= cut.range_at((cell.sources(), u64::from(source)));
+            };
+            pulled.pairs(&mut DecodeBuffers::default(), show).unwrap();
+            stripes += 1;
+        }
+        assert_eq!((edges, expected), (u64::from(*records), *ranges));
+        bytes = bytes.max(payload.len());
+    }
+    ends.sort_unstable();
+    (ends, stripes, bytes)
+}
+
+#[test]
+fn bins_of_several_chunks_have_edges_of_few_stripes_in_each() {
+    let random = &mut Random::new(3);
+    let edges: Vec<InputEdge> = (0..2 * RUN_EDGES)
+        .map(|_| {
+            // Few targets have many edges.
+            let most = 1 + random.below(300);
+            InputEdge { source: random.below(300), target: random.below(most), weight: 1.0 }
+        })
+        .collect();
+    let mut expected: Vec<[u64; 2]> = edges.iter().map(|edge| [edge.source, edge.target]).collect();
+    expected.sort_unstable();
+    for bins_open_max in [u64::MAX, 1] {
+        let of = |bin_chunks| {
+            let cut = Partitioning {
+                chunk_records: 64,
+                bin_chunks,
+                piece_edges: 3 * RUN_EDGES,
+                stripe_bits: 5,
+                ..cut(&[0..200, 200..300], Route::Fold, bins_open_max)
+            };
+            let (chunks, degrees) = filled(&cut, &edges, true);
+            (striped(&cut, &chunks), degrees)
+        };
+        let ((ends, stripes, bytes), degrees) = of(1);
+        assert_eq!(ends, expected);
+        for bin_chunks in [2, 3, 8] {
+            let ((ends, fewer, most), counted) = of(bin_chunks);
+            assert_eq!(ends, expected, "{bin_chunks} chunks");
+            assert!(counted == degrees, "edges are counted once");
+            assert!(most <= bytes, "{most} bytes of a chunk, not {bytes}");
+            assert!(fewer < stripes, "{fewer} runs of edges to a stripe, and {stripes}");
+            assert!(bin_chunks < 8 || 2 * fewer < stripes, "{fewer} and {stripes}");
+        }
     }
 }
