@@ -6,7 +6,7 @@
 use std::num::NonZero;
 
 use welter_cluster::send::{self, Combine, Transport};
-use welter_cluster::{Codecs, Settings};
+use welter_cluster::{BIN_CHUNKS_MAX, Codecs, Settings};
 use welter_engine::plan::{FrontierMode, IndexMode, human_bytes};
 use welter_objects::Location;
 use welter_progress::FailureKind;
@@ -186,6 +186,7 @@ pub(crate) fn settings(
         encoding: resources.settings(0).encoding.unwrap_or(Encoding::Packed),
         combines: !resources.no_combine,
         streams: machine_threads(args).clamp(1, STREAMS_MAX),
+        bin_chunks: BIN_CHUNKS_MAX,
         codecs: cluster_codecs::stated(resources),
         is_copied: kept.and_then(Location::of).is_some(),
         checkpoint_interval: checkpoint_interval(args),

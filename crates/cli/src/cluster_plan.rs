@@ -1,8 +1,9 @@
 //! The plan of a machine: settings with which it keeps its budget, and what it takes.
 //!
 //! Invariant: all machines of a run come to one plan, since it follows from the options, the graph
-//! and the number of machines, but for the chunks that each streams at a time, by cores and memory
-//! of its own. Checked in `Hello::refusal`, by the digest of their configuration.
+//! and the number of machines, but for the chunks that each streams at a time and those that a bin
+//! holds, by cores and memory of its own. Checked in `Hello::refusal`, by the digest of their
+//! configuration.
 
 use std::fmt::Write;
 
@@ -109,7 +110,7 @@ impl Premises<'_> {
         let within = |budget: u64| all.within(budget, &demand(Some(budget)));
         let settings = match budget {
             Some(budget) => within(budget).map_err(|need| least(need, within))?,
-            None => all,
+            None => all.without_budget(),
         };
         let footprint = settings.footprint(&demand(budget));
         Ok(footprint.map(|footprint| MachinePlan {
@@ -251,8 +252,13 @@ impl MachinePlan {
         let partitions = settings.cut().map_or(0, |cut| cut.partitions.count());
         let (partitions, chunk) =
             (grouped(partitions.into()), grouped(settings.chunk_records.into()));
+        let bins = match settings.bin_chunks {
+            1 => String::new(),
+            chunks => format!(", bins of {chunks} chunks"),
+        };
         format!(
-            "{machines} machines, route {route}, {partitions} partitions, chunks of {chunk} edges"
+            "{machines} machines, route {route}, {partitions} partitions, \
+             chunks of {chunk} edges{bins}"
         )
     }
 

@@ -8,7 +8,8 @@
 //!             the graph: counted, on their way, of its own partitions, and beyond a byte
 //! sets        values, signals and accumulators of two partitions, their chunks as they come and
 //!             go, and what helpers hand over
-//! bins        edges, and updates on route spill, that wait for their chunk to be full
+//! bins        edges that wait for their bin to be full, and the chunks that it becomes; updates on
+//!             route spill that wait for their chunk to be full
 //! under way   chunks that are pulled or served, as many as pulls may be open (`PullBounds`), two
 //!             windows of stores, and pages of those before
 //! threads     for each chunk that is streamed beside the first one: the chunk, buffers in which
@@ -20,13 +21,8 @@
 //! beyond      an eighth, which the allocator has beyond what it was asked for
 //! ```
 //!
-//! Where a budget is smaller than what a cluster would like, sets, chunks and windows are halved
-//! until the machine fits ([`Settings::within`]), and updates are kept that have room then: all
-//! machines come to the same, since all of it follows from numbers that they share. What is left is
-//! for chunks that a machine streams at a time, up to as many as it has threads for: a number of
-//! its own.
-//!
-//! Machines of route `send` have figures of their own ([`crate::send`]).
+//! Settings that keep a budget are found by these figures ([`Settings::within`]). Machines of route
+//! `send` have figures of their own ([`crate::send`]).
 //!
 //! Not counted: the system's cache of files, of a process that also writes the result what that
 //! takes ([`writing_bytes`]), and what a machine serves others beyond its own pulls, where these
@@ -52,12 +48,6 @@ const BINNED_BYTES: u64 = 16;
 
 /// Bytes of a destination of an update, and of a place in a list by destinations.
 const TARGET_BYTES: u64 = 4;
-
-/// Updates that are kept in memory where no budget asks for fewer, and at least: powers of two.
-const KEPT_UPDATES: [u64; 2] = [1 << 25, 1 << 16];
-
-/// Number of times that sets, chunks and windows are halved at most.
-const HALVINGS: u32 = 8;
 
 /// Widths of what a program has, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -153,79 +143,9 @@ pub fn writing_bytes(vertices: u64, widths: &Widths, ids_bytes: u64) -> u64 {
 }
 
 impl Settings {
-    /// Settings like these for a program of these widths: with a bound of the updates that are kept
-    /// where nothing merges them, and one chunk at a time where it streams no more.
-    #[must_use]
-    pub fn keeping(self, widths: &Widths) -> Self {
-        let kept_updates_max = if widths.combines { u64::MAX } else { KEPT_UPDATES[0] };
-        let is_apart = widths.combines || self.route == Route::Spill;
-        let streams =
-            if is_apart && self.edges == Edges::Fixed && !self.carries { self.streams } else { 1 };
-        Self { kept_updates_max, streams, ..self }
-    }
-
-    /// Settings like these, or with smaller sets, chunks and windows, and fewer streams, with which
-    /// a machine keeps a budget.
-    ///
-    /// # Errors
-    /// With the least budget that would do.
-    pub fn within(self, budget: u64, demand: &Demand) -> Result<Self, u64> {
-        let bytes = |it: &Self| it.footprint(demand).map_or(u64::MAX, |found| found.memory_bytes());
-        let mut settings = Self { streams: 1, ..self }.shared_within(budget, demand)?;
-        while settings.streams < self.streams {
-            let more = Self { streams: settings.streams + 1, ..settings };
-            if bytes(&more) > budget {
-                break;
-            }
-            settings = more;
-        }
-        Ok(settings)
-    }
-
-    /// As [`Self::within`], but for streams: what all machines must have alike.
-    fn shared_within(self, budget: u64, demand: &Demand) -> Result<Self, u64> {
-        let mut least = u64::MAX;
-        for halvings in 0..=HALVINGS {
-            let mut settings = self.halved(halvings);
-            let bytes =
-                |it: &Self| it.footprint(demand).map_or(u64::MAX, |found| found.memory_bytes());
-            let takes = bytes(&settings);
-            if takes <= budget {
-                // The rest is for updates.
-                while settings.kept_updates_max < self.kept_updates_max {
-                    let kept_updates_max = 2 * settings.kept_updates_max;
-                    let more = Self { kept_updates_max, ..settings };
-                    if bytes(&more) > budget {
-                        break;
-                    }
-                    settings = more;
-                }
-                return Ok(settings);
-            }
-            least = least.min(takes);
-        }
-        Err(least)
-    }
-
-    fn halved(self, times: u32) -> Self {
-        let records = (self.chunk_records >> times).max(1 << 12);
-        let kept = self.kept_updates_max;
-        Self {
-            kept_updates_max: if kept == u64::MAX { kept } else { kept.min(KEPT_UPDATES[1]) },
-            set_bytes_max: self.set_bytes_max >> times,
-            chunk_records: records.min(self.chunk_records),
-            chunk_vertices: (self.chunk_vertices >> times).max(1 << 10),
-            piece_edges: (self.piece_edges >> times).max(1 << 12),
-            store_window_bytes: (self.store_window_bytes >> times).max(1 << 18),
-            ..self
-        }
-    }
-
     /// Figures of each machine; none where not even a vertex fits.
     pub fn footprint(&self, demand: &Demand) -> Option<Footprint> {
-        let partitions = self.cut()?.partitions;
-        let (count, width) = (u64::from(partitions.count()), partitions.width());
-        let cut = Cut { count, width, of: *self };
+        let cut = Cut::of(*self)?;
         let [read_bytes, written_bytes] = cut.moved(demand);
         Some(Footprint {
             memory: cut.memory(demand),
@@ -235,6 +155,12 @@ impl Settings {
             read_bytes,
             written_bytes,
         })
+    }
+
+    /// Bytes of bins of edges that are full; none where not even a vertex fits.
+    pub(crate) fn full_bins(&self) -> Option<u64> {
+        let cut = Cut::of(*self)?;
+        Some(cut.bins().saturating_mul(cut.bin_edges()).saturating_mul(BINNED_BYTES))
     }
 }
 
@@ -247,6 +173,11 @@ struct Cut {
 }
 
 impl Cut {
+    fn of(settings: Settings) -> Option<Self> {
+        let partitions = settings.cut()?.partitions;
+        Some(Self { count: partitions.count().into(), width: partitions.width(), of: settings })
+    }
+
     fn machines(&self) -> u64 {
         self.of.machines as u64
     }
@@ -263,6 +194,11 @@ impl Cut {
     fn bins(&self) -> u64 {
         let at_once = self.by_cells() && self.cells() <= self.of.bins_open_max;
         if at_once { self.cells() } else { self.count }
+    }
+
+    /// Edges that a bin holds.
+    fn bin_edges(&self) -> u64 {
+        u64::from(self.of.bin_chunks) * u64::from(self.of.chunk_records)
     }
 
     /// Bytes of a full chunk of edges or updates.
@@ -379,9 +315,15 @@ impl Cut {
     }
 
     fn edge_bins(&self, demand: &Demand) -> u64 {
-        // Lists grow by doubling, up to a chunk, and that of the chunk at hand is put in order.
-        let most = (self.bins() + 1) * u64::from(self.of.chunk_records);
-        most.min(2 * self.own_edges(demand)) * BINNED_BYTES.max(8 + demand.widths.edge)
+        let (own, edge) = (self.own_edges(demand), demand.widths.edge);
+        let (bins, bin) = (self.bins(), self.bin_edges());
+        // A bin holds a chunk, and as many edges more.
+        let more = bin.saturating_sub(self.of.chunk_records.into());
+        // Lists grow by doubling, and that of the bin at hand is put in order.
+        let waiting = (bins * bin + bin - more).min(2 * own) + more.min(own);
+        // All bins may be full at a time: windows of stores have room for one chunk of each.
+        let filled = (bins * more).min(own) * edge;
+        waiting * BINNED_BYTES.max(8 + edge) + filled
     }
 
     fn update_bins(&self, widths: &Widths) -> u64 {

@@ -151,6 +151,8 @@ fn the_plan_of_a_machine_says_memory_disk_and_network() {
         };
         assert!(plan.contains(" of 1.00 GiB a machine\n"), "{plan}");
         assert!(size("memory") < 1 << 30, "{plan}");
+        let has_bins = plan.contains(" edges, bins of 8 chunks\n");
+        assert_eq!(has_bins, cluster.contains("fold"), "{plan}");
         if cluster.contains("send") {
             // Updates meet before they are sent, as far as that is cheaper.
             continue;

@@ -4,6 +4,7 @@ use welter_protocol::config::Copies;
 use welter_store::frame::Compression;
 
 use super::*;
+use crate::budget::{BIN_CHUNKS_MAX, KEPT_UPDATES};
 use crate::codecs::Codecs;
 
 const RANKS: Widths =
@@ -173,6 +174,86 @@ fn chunks_are_streamed_that_a_budget_has_room_for() {
     }
 }
 
+/// Bytes of a part of the memory of machines.
+fn part(of: &Settings, demand: &Demand, name: &str) -> u64 {
+    let memory = of.footprint(demand).unwrap().memory;
+    memory.iter().find(|(it, _)| *it == name).unwrap().1
+}
+
+#[test]
+fn bins_hold_chunks_that_a_budget_has_room_for() {
+    let (one, demand) = (settings(2, Route::Fold), demand(1 << 28));
+    let all = Settings { bin_chunks: BIN_CHUNKS_MAX, streams: 2, ..one };
+    let bytes = |it: &Settings| it.footprint(&demand).unwrap().memory_bytes();
+    let least = one.within(0, &demand).unwrap_err();
+    assert_eq!(all.within(0, &demand).unwrap_err(), least, "a chunk is enough");
+    let [wanted, most] = [&one, &all].map(bytes);
+    let mut before = 1;
+    for budget in [least, 2 * least, wanted, wanted + (most - wanted) / 2, most] {
+        let found = all.within(budget, &demand).unwrap();
+        let alone = one.within(budget, &demand).unwrap();
+        let cut = |it: &Settings| [it.set_bytes_max, it.chunk_records.into()];
+        assert_eq!(cut(&found), cut(&alone), "what machines share");
+        assert!(bytes(&found) <= budget && found.bin_chunks.is_power_of_two());
+        let more = Settings { bin_chunks: 2 * found.bin_chunks, ..found };
+        assert!(found.bin_chunks == BIN_CHUNKS_MAX || bytes(&more) > budget, "{found:?}");
+        before = found.bin_chunks;
+    }
+    assert_eq!(before, BIN_CHUNKS_MAX, "there is room for all");
+}
+
+#[test]
+fn bins_are_counted_with_all_chunks_that_they_hold() {
+    let of = |bin_chunks, edges| {
+        let settings = Settings { bin_chunks, ..settings(2, Route::Fold) };
+        part(&settings, &demand(edges), "bins")
+    };
+    let cut = Cut::of(settings(2, Route::Fold)).unwrap();
+    let chunk = u64::from(cut.of.chunk_records);
+    assert_eq!(of(1, 1 << 40), (cut.bins() + 1) * chunk * BINNED_BYTES);
+    for chunks in [2, 4, 8] {
+        let waiting = (cut.bins() + 1) * u64::from(chunks) * chunk * BINNED_BYTES;
+        let written = cut.bins() * u64::from(chunks - 1) * chunk * RANKS.edge;
+        assert_eq!(of(chunks, 1 << 40), waiting + written, "{chunks} chunks");
+        // Of few edges no bin is full.
+        assert!(of(chunks, 1 << 10) < (4 << 10) * BINNED_BYTES);
+    }
+}
+
+#[test]
+fn bins_without_a_budget_are_bounded() {
+    let chunks = |machines| {
+        let all = Settings { bin_chunks: BIN_CHUNKS_MAX, ..settings(machines, Route::Fold) };
+        let found = all.without_budget();
+        let bins = Cut::of(found).unwrap().bins() * u64::from(found.bin_chunks);
+        let bytes = bins * u64::from(found.chunk_records) * BINNED_BYTES;
+        assert!(found.bin_chunks == 1 || bytes <= 512 << 20, "{bytes} bytes");
+        found.bin_chunks
+    };
+    // One partition of each of few machines, and several of each of many.
+    let few = |machines| {
+        let all = Settings { bin_chunks: BIN_CHUNKS_MAX, ..settings(machines, Route::Fold) };
+        Settings { vertices: 1 << 20, ..all }.without_budget().bin_chunks
+    };
+    assert_eq!([few(1), few(2), few(4), few(8)], [8, 8, 4, 1]);
+    assert!(chunks(2) < 8 && chunks(64) < 8);
+    let none = Settings { bin_chunks: 8, set_bytes_max: 0, ..settings(2, Route::Fold) };
+    assert_eq!(none.without_budget().bin_chunks, 1, "not even a vertex fits");
+}
+
+#[test]
+fn bins_hold_one_chunk_where_their_edges_are_put_in_no_order() {
+    let chunks = |change: fn(Settings) -> Settings, combines| {
+        let all = Settings { bin_chunks: BIN_CHUNKS_MAX, ..settings(2, Route::Fold) };
+        change(all).keeping(&Widths { combines, ..RANKS }).bin_chunks
+    };
+    assert_eq!(chunks(|all| all, true), BIN_CHUNKS_MAX);
+    assert_eq!(chunks(|all| all, false), 1, "updates are kept");
+    assert_eq!(chunks(|all| Settings { route: Route::Spill, ..all }, true), 1);
+    assert_eq!(chunks(|all| Settings { edges: Edges::Rewritten, ..all }, true), 1);
+    assert_eq!(chunks(|all| Settings { carries: true, ..all }, true), 1);
+}
+
 #[test]
 fn chunks_under_way_are_as_many_as_pulls_may_be_open() {
     for route in [Route::Fold, Route::Spill] {
@@ -180,10 +261,7 @@ fn chunks_under_way_are_as_many_as_pulls_may_be_open() {
         let chunk = Cut { count: 1, width: 1, of: one }.chunk(&RANKS);
         // Pulled, served, and, where edges lie by cells, waiting.
         let kinds = if route == Route::Fold { 3 } else { 2 };
-        let under_way = |streams| {
-            let found = Settings { streams, ..one }.footprint(&demand).unwrap().memory;
-            found.iter().find(|(name, _)| *name == "under way").unwrap().1
-        };
+        let under_way = |streams| part(&Settings { streams, ..one }, &demand, "under way");
         for (streams, pulls) in [(0, 2), (1, 2), (2, 2), (3, 3), (8, 8), (9, 8)] {
             let more = under_way(streams) - under_way(1);
             assert_eq!(more, kinds * (pulls - 2) * chunk, "{route:?}, {streams} streams");
