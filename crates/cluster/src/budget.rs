@@ -40,7 +40,7 @@ impl Settings {
         let has_stripes = widths.combines && self.route == Route::Fold;
         let has_stripes = has_stripes && self.edges == Edges::Fixed && !self.carries;
         let bin_chunks = if has_stripes { self.bin_chunks } else { 1 };
-        Self { kept_updates_max, streams, bin_chunks, ..self }
+        Self { bin_chunks, kept_updates_max, streams, ..self }
     }
 
     /// Settings like these, or with smaller bins, for a machine without a budget.

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use welter_engine::EngineError;
 use welter_model::edge_sample::{PIECE_EDGES, ROUNDS, Sample};
 use welter_model::edges::{Batch, EdgeList, EdgeStream, Reading, StreamError};
+use welter_model::pair::Pair;
 use welter_protocol::Rank;
 use welter_worker::{Input, InputEdge};
 
@@ -340,11 +341,21 @@ fn append(
     edges: &mut Vec<InputEdge>,
 ) {
     let weights = batch.weights.filter(|_| weighted);
+    let is_one = !reading.both_ways() && !reading.drop_self_loops;
+    if is_one && !reading.reversed && weights.is_none() {
+        let edge = |&[source, target]: &Pair| InputEdge {
+            source: source.into(),
+            target: target.into(),
+            weight: 1.0,
+        };
+        edges.extend(batch.pairs[within].iter().map(edge));
+        return;
+    }
     for edge in within {
         let [source, target] = batch.pairs[edge];
         let weight = weights.map_or(1.0, |weights| weights[edge]);
-        let ends = if reading.reversed { [target, source] } else { [source, target] };
-        let [source, target] = ends.map(u64::from);
+        let (source, target) = (u64::from(source), u64::from(target));
+        let (source, target) = if reading.reversed { (target, source) } else { (source, target) };
         if source == target && reading.drop_self_loops {
             continue;
         }

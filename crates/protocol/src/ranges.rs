@@ -15,6 +15,9 @@ use std::fmt;
 /// Entries of a table for each range, at most, and of all.
 const ENTRIES: (u64, u64) = (64, 1 << 14);
 
+/// Ranges that are stepped over before they are searched.
+const STEPS: usize = 4;
+
 /// Ranges of numbers without gaps.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RangeTable {
@@ -50,7 +53,7 @@ impl RangeTable {
             bounds.partition_point(|&bound| bound <= number) as u32 - 1
         });
         let entries = found.chain([last]).collect();
-        Self { entries, first, bits, bounds }
+        Self { bounds, first, bits, entries }
     }
 
     /// The first number of each range, and the end of the last.
@@ -59,13 +62,19 @@ impl RangeTable {
     }
 
     /// The range that has a number, and its place there; none where no range has it.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, number: u64) -> Option<(usize, u64)> {
         let entry = (number.checked_sub(self.first)? >> self.bits) as usize;
-        let first = *self.entries.get(entry)? as usize;
+        let mut range = *self.entries.get(entry)? as usize;
         let last = *self.entries.get(entry + 1)? as usize;
-        let before = self.bounds[first + 1..=last].partition_point(|&bound| bound <= number);
-        let range = first + before;
+        // Few entries have more ranges than one can step over.
+        let near = last.min(range + STEPS);
+        while range < near && self.bounds[range + 1] <= number {
+            range += 1;
+        }
+        if range == near {
+            range += self.bounds[near + 1..=last].partition_point(|&bound| bound <= number);
+        }
         (number < self.bounds[range + 1]).then(|| (range, number - self.bounds[range]))
     }
 }
