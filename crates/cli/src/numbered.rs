@@ -14,14 +14,12 @@
 
 use std::sync::Arc;
 
-use welter_cluster::BatchCounter;
-use welter_engine::dispatched;
+use welter_cluster::{BatchCounter, Numbers, Renumbered, marks};
 use welter_input::{SharedIds, SharedInput};
-use welter_model::edge_sample::{EdgeSample, Sample};
+use welter_model::edge_sample::Sample;
 use welter_model::edges::{Batch, EdgeStream, Pair, StreamError};
 use welter_model::ids::IdMap;
 use welter_model::rank_select::RankSelectBitmap;
-use welter_model::stream_wrapper::StreamWrapper;
 use welter_model::table::VertexColumn;
 use welter_progress::FailureKind;
 
@@ -73,7 +71,7 @@ impl Numbered {
             (SharedIds::Stated(ids, vertices), None) => Ok(Self { edges, ids, vertices, batches }),
             (SharedIds::Numbered(ids, vertices), Some(numbers)) => {
                 let numbers = Numbers::Listed(numbers, vertices);
-                let edges = Arc::new(Renumbered { edges, numbers });
+                let edges = Arc::new(Renumbered::new(edges, numbers));
                 Ok(Self { edges, ids: ids.unwrap_or_default(), vertices, batches })
             }
             _ => Err(Failure::bug("places have numbers")),
@@ -121,7 +119,7 @@ impl Numbered {
         }
         let mut ids = Vec::new();
         marks.extend_slots(0..vertices, &mut ids);
-        let edges = Arc::new(Renumbered { edges, numbers: Numbers::Bitmap(marks) });
+        let edges = Arc::new(Renumbered::new(edges, Numbers::Bitmap(marks)));
         Ok(Self { edges, ids: IdMap::Sparse(ids), vertices, batches })
     }
 }
@@ -136,83 +134,6 @@ pub(crate) fn column(ids: IdMap, vertices: u64) -> VertexColumn {
         IdMap::NonCompact(ids) => VertexColumn::NonCompact(ids),
         IdMap::TwoKinds(ids) => VertexColumn::TwoKinds(ids),
     }
-}
-
-/// The slots that edges name, a bit each.
-fn marks(edges: &dyn EdgeStream) -> Result<Vec<u64>, StreamError> {
-    let mut words: Vec<u64> = Vec::new();
-    for part in 0..edges.parts() {
-        edges.read(part, &mut |batch| {
-            // The maximum is found first, because that runs over vectors, and no mark needs room.
-            let largest = batch.pairs.as_flattened().iter().fold(0, |most, &slot| slot.max(most));
-            let used = largest as usize / 64 + 1;
-            if used > words.len() {
-                words.resize(used.next_power_of_two(), 0);
-            }
-            // A slice of its own: the compiler would look up where words are after each store.
-            let words = &mut words[..];
-            for &[source, target] in batch.pairs {
-                words[(source / 64) as usize] |= 1 << (source % 64);
-                words[(target / 64) as usize] |= 1 << (target % 64);
-            }
-            true
-        })?;
-    }
-    let used = words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
-    words.truncate(used);
-    Ok(words)
-}
-
-/// Numbers of slots.
-enum Numbers {
-    /// Ranks of their marks.
-    Bitmap(RankSelectBitmap),
-    /// Entries of this list, of as many vertices.
-    Listed(Vec<u32>, u64),
-}
-
-impl Numbers {
-    /// Appends the numbers of the ends of edges, up to the first that has none, which is returned.
-    fn extend(&self, pairs: &[Pair], numbered: &mut Vec<Pair>) -> Option<Pair> {
-        dispatched(
-            #[inline(always)]
-            || match self {
-                Self::Bitmap(marks) => {
-                    extend(pairs, numbered, |slot| Some(marks.number(slot.into())? as u32))
-                }
-                Self::Listed(numbers, _) => {
-                    extend(pairs, numbered, |slot| numbers.get(slot as usize).copied())
-                }
-            },
-        )
-    }
-
-    /// Number of vertices.
-    fn count(&self) -> u64 {
-        match self {
-            Self::Bitmap(marks) => marks.count(),
-            Self::Listed(_, vertices) => *vertices,
-        }
-    }
-}
-
-/// Appends pairs of numbers, up to the first pair of which an end has none, which is returned.
-#[inline(always)]
-fn extend(
-    pairs: &[Pair],
-    numbered: &mut Vec<Pair>,
-    number: impl Fn(u32) -> Option<u32>,
-) -> Option<Pair> {
-    let first = numbered.len();
-    numbered.resize(first + pairs.len(), [0; 2]);
-    for (at, &[source, target]) in pairs.iter().enumerate() {
-        let (Some(one), Some(other)) = (number(source), number(target)) else {
-            numbered.truncate(first + at);
-            return Some([source, target]);
-        };
-        numbered[first + at] = [one, other];
-    }
-    None
 }
 
 /// The edges of one machine, of a graph whose edges are on several.
@@ -269,70 +190,6 @@ impl EdgeStream for OwnShare {
     }
 }
 
-/// Edges whose slots get numbers.
-struct Renumbered {
-    edges: Arc<dyn EdgeStream>,
-    numbers: Numbers,
-}
-
-impl Renumbered {
-    /// Hands on the edges that `read` hands out, with their numbers.
-    fn renumber(
-        &self,
-        read: impl FnOnce(&mut dyn FnMut(Batch<'_>) -> bool) -> Result<(), StreamError>,
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        let (mut pairs, mut unknown) = (Vec::new(), None);
-        read(&mut |batch| {
-            pairs.clear();
-            unknown = self.numbers.extend(batch.pairs, &mut pairs);
-            unknown.is_none() && visit(Batch { pairs: &pairs, weights: batch.weights })
-        })?;
-        match unknown {
-            Some([source, target]) => {
-                let what =
-                    format!("the input has changed: found an edge from {source} to {target}");
-                Err(what.into())
-            }
-            None => Ok(()),
-        }
-    }
-}
-
-impl StreamWrapper for Renumbered {
-    type Inner = dyn EdgeStream;
-
-    fn inner(&self) -> &Self::Inner {
-        &*self.edges
-    }
-
-    fn wrapped_slots(&self) -> Option<u64> {
-        Some(self.numbers.count())
-    }
-
-    /// A sample that was taken beforehand has slots, not numbers.
-    fn wrapped_sample(&self) -> Option<&EdgeSample> {
-        None
-    }
-
-    fn sample_through(
-        &self,
-        part: usize,
-        of: (Sample, usize),
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        self.renumber(|visit| self.edges.sample(part, of, visit), visit)
-    }
-
-    fn read_through(
-        &self,
-        part: usize,
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        self.renumber(|visit| self.edges.read(part, visit), visit)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use welter_model::edges::EdgeList;
@@ -377,17 +234,6 @@ mod tests {
         assert_eq!((graph.vertices, column(graph.ids, 3)), (3, VertexColumn::Names(names)));
         let none = Numbered::of(list(&[], None), IdMap::Same);
         assert_eq!(none.err().and_then(|it| it.kind()), Some(FailureKind::Input));
-    }
-
-    #[test]
-    fn an_edge_that_was_not_there_before_is_an_error() {
-        let edges: Arc<dyn EdgeStream> = list(&[[0, 3]], None).into();
-        let marks = RankSelectBitmap::new(vec![0b0001]);
-        for numbers in [Numbers::Bitmap(marks), Numbers::Listed(vec![7], 9)] {
-            let edges = Renumbered { edges: edges.clone(), numbers };
-            let error = edges.read(0, &mut |_| true).unwrap_err();
-            assert!(error.to_string().contains("from 0 to 3"), "{error}");
-        }
     }
 
     #[test]

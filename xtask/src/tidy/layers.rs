@@ -98,8 +98,14 @@ const LAYERS: &[Layer] = &[
         ]),
         may_use_others: None,
     },
+    // The command alone, in a package of its own.
+    Layer { folder: "crates/welter", may_use: Some(&["cli"]), may_use_others: Some(&[]) },
     // Python's side of what the command does, which it asks the library of `cli` for.
-    Layer { folder: "crates/python", may_use: Some(&["progress", "input"]), may_use_others: None },
+    Layer {
+        folder: "crates/python",
+        may_use: Some(&["cli", "progress", "input"]),
+        may_use_others: None,
+    },
     Layer { folder: "benches", may_use: None, may_use_others: None },
     Layer { folder: "fuzz", may_use: None, may_use_others: None },
     Layer { folder: "xtask", may_use: Some(&[]), may_use_others: None },

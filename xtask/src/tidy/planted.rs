@@ -15,7 +15,7 @@ use super::layers::dependencies;
 use super::source::{Finding, Source};
 
 /// Folders of the packages that are shipped.
-const SHIPPED: [&str; 2] = ["crates/cli", "crates/python"];
+const SHIPPED: [&str; 2] = ["crates/welter", "crates/python"];
 
 /// Package whose feature it is, and the feature.
 const PROTOCOL: &str = "welter-protocol";
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     const ROOT: &str = "[workspace.dependencies]
-welter = { path = \"crates/cli\" }
+welter-cli = { path = \"crates/cli\" }
 welter-protocol = { path = \"crates/protocol\" }
 welter-sim = { path = \"crates/sim\" }
 welter-worker = { path = \"crates/worker\" }
@@ -123,28 +123,28 @@ welter-worker = { path = \"crates/worker\" }
 
     #[test]
     fn the_simulator_alone_plants_bugs() {
-        assert_eq!(findings(ROOT, &[("sim", ASKS), ("cli", &on("protocol"))]), 0);
-        assert_eq!(findings(ROOT, &[("cli", ASKS)]), 1);
+        assert_eq!(findings(ROOT, &[("sim", ASKS), ("welter", &on("protocol"))]), 0);
+        assert_eq!(findings(ROOT, &[("welter", ASKS)]), 1);
         assert_eq!(findings(ROOT, &[("python", ASKS)]), 1);
-        assert_eq!(findings(ROOT, &[("cli", FORWARDS)]), 1);
+        assert_eq!(findings(ROOT, &[("welter", FORWARDS)]), 1);
     }
 
     #[test]
     fn a_detour_does_not_let_them_in() {
         let cli = on("worker");
-        assert_eq!(findings(ROOT, &[("cli", &cli), ("worker", ASKS)]), 1);
-        assert_eq!(findings(ROOT, &[("cli", &cli), ("worker", &on("sim")), ("sim", ASKS)]), 1);
-        assert_eq!(findings(ROOT, &[("cli", &cli), ("worker", FORWARDS)]), 1);
+        assert_eq!(findings(ROOT, &[("welter", &cli), ("worker", ASKS)]), 1);
+        assert_eq!(findings(ROOT, &[("welter", &cli), ("worker", &on("sim")), ("sim", ASKS)]), 1);
+        assert_eq!(findings(ROOT, &[("welter", &cli), ("worker", FORWARDS)]), 1);
         let of_target = ASKS.replace("[dep", "[target.\"cfg(unix)\".dep");
-        assert_eq!(findings(ROOT, &[("cli", &cli), ("worker", &of_target)]), 1);
+        assert_eq!(findings(ROOT, &[("welter", &cli), ("worker", &of_target)]), 1);
         let tests = ASKS.replace("[dep", "[dev-dep");
-        assert_eq!(findings(ROOT, &[("cli", &cli), ("worker", &tests)]), 0);
+        assert_eq!(findings(ROOT, &[("welter", &cli), ("worker", &tests)]), 0);
     }
 
     #[test]
     fn neither_do_defaults_and_profiles() {
         let protocol = "[features]\ndefault = [\"planted\"]\nplanted = []\n";
-        assert_eq!(findings(ROOT, &[("cli", &on("protocol")), ("protocol", protocol)]), 1);
+        assert_eq!(findings(ROOT, &[("welter", &on("protocol")), ("protocol", protocol)]), 1);
         let all = ROOT.replace("crates/protocol\"", "crates/protocol\", features = [\"planted\"]");
         assert_eq!(findings(&all, &[]), 1);
         let checked = format!("{ROOT}[profile.release]\ndebug-assertions = true\n");

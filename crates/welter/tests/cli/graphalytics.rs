@@ -19,7 +19,7 @@ const UNDIRECTED: &str = "example-undirected";
 /// A sandbox with a copy of both examples and their references.
 fn examples() -> Sandbox {
     let sandbox = Sandbox::new();
-    for entry in fs::read_dir(root().join("crates/cli/tests/graphalytics")).unwrap() {
+    for entry in fs::read_dir(root().join("crates/welter/tests/graphalytics")).unwrap() {
         let path = entry.unwrap().path();
         sandbox.write(path.file_name().unwrap().to_str().unwrap(), fs::read(&path).unwrap());
     }

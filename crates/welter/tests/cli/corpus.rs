@@ -107,7 +107,7 @@ fn every_file_of_the_corpus_is_in_the_table_and_small() {
 }
 
 fn folder() -> PathBuf {
-    root().join("crates/cli/tests/corpus")
+    root().join("crates/welter/tests/corpus")
 }
 
 /// Runs the command on all files, on a few threads.

@@ -23,7 +23,7 @@ fn with(name: &str, bytes: impl AsRef<[u8]>) -> Sandbox {
 
 /// A file of `tests/cases`.
 fn kept(name: &str) -> Vec<u8> {
-    fs::read(root().join("crates/cli/tests/cases").join(name)).unwrap()
+    fs::read(root().join("crates/welter/tests/cases").join(name)).unwrap()
 }
 
 /// The components that `welter run wcc` finds: `a b | c`.
