@@ -1,5 +1,5 @@
-//! Edges whose slots get numbers while they are read: the ranks of slots that edges name, or entries
-//! of a list that machines have found together.
+//! Edges whose slots get numbers while they are read: the ranks of slots that edges name, or
+//! entries of a list that machines have found together.
 //!
 //! Each edge is looked up twice in a run, so these loops are compiled for the processor that is
 //! found.
