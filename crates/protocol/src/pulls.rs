@@ -7,8 +7,13 @@
 //!             streamed
 //! said "none" of a cell: with the last chunk, instead of one, or with what else it has (`holders`)
 //! asked(e) <= places.each
-//! asked <= places.asked          asked + waiting <= places.all          of all cells together
+//! asked <= places.asked                             of all cells together
+//! asked + waiting <= places.all                     of a cell, and of those before it when it asks
 //! ```
+//!
+//! Cells that come next are asked for when all that can be asked are for the ones before. A first
+//! answer may then say that an engine has more, and open several pulls in place of one: pulls that
+//! are open for later cells leave fewer places ([`Places::beside`]).
 //!
 //! Several pulls are open at an engine only when there is none left at which no pull is, and only
 //! where the engine has said that it has more ([`crate::window`]). It answers at once those for
@@ -81,7 +86,7 @@ impl Pulls {
         Self { generation, open, ..Self::default() }
     }
 
-    /// Asks engines as often as there are places for, which other cells have left.
+    /// Asks engines as often as there are places for, which cells before and after have left.
     pub(crate) fn fill(
         &mut self,
         cx: &mut Context,
@@ -137,10 +142,14 @@ impl Pulls {
         self.asked.iter().filter(|asked| **asked == engine).count()
     }
 
-    /// Places that are left for other cells.
+    /// Number of pulls that are open, and of questions to a directory that lead to one.
+    pub(crate) fn under_way(&self) -> usize {
+        self.asked.len() + self.directory.as_ref().map_or(0, |directory| directory.asked)
+    }
+
+    /// Places that are left for cells that come next.
     pub(crate) fn left_of(&self, places: Places) -> Places {
-        let finding = self.directory.as_ref().map_or(0, |directory| directory.asked);
-        places.left(self.asked.len() + finding, self.waiting.len())
+        places.left(self.under_way(), self.waiting.len())
     }
 
     /// Whether all engines that can be asked are asked already: where places are left, as often as

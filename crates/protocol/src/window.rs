@@ -141,6 +141,15 @@ impl Places {
         Self { asked: self.asked.saturating_sub(asked).min(all), all, ..self }
     }
 
+    /// Places that are left beside `later` chunks that were asked for of cells which come next.
+    ///
+    /// Where engines are asked once at a time, all of them: an answer leaves room for one pull of
+    /// its cell, and its cell asks for no more than one in its place.
+    pub(crate) fn beside(self, later: usize) -> Self {
+        let later = if self.each > 1 { later } else { 0 };
+        Self { asked: self.asked.saturating_sub(later), ..self }
+    }
+
     /// Four times as many of all kinds: more than there may be.
     pub(crate) fn too_many(self) -> Self {
         Self { asked: 4 * self.asked, all: 4 * self.all, each: 4 * self.each }
@@ -282,6 +291,17 @@ mod tests {
         ] {
             let found = forced.left(taken.0, taken.1);
             assert_eq!((found.asked, found.all), left, "{taken:?}");
+        }
+    }
+
+    #[test]
+    fn pulls_of_cells_that_come_next_leave_fewer_places() {
+        // (places at an engine, pulls of later cells) -> pulls that may be open
+        for ((each, later), asked) in
+            [((2, 0), 3), ((2, 1), 2), ((4, 3), 0), ((2, 4), 0), ((1, 0), 3), ((1, 2), 3)]
+        {
+            let found = Places { asked: 3, all: 6, each }.beside(later);
+            assert_eq!(found, Places { asked, all: 6, each }, "{later} of later cells");
         }
     }
 

@@ -195,7 +195,8 @@ impl ComputationEngine {
         if cx.config.has(Bug::PullsUnbounded) {
             places = places.too_many();
         }
-        task.pulls.fill(cx, places, what, &task.holders);
+        let later = task.asked_after(0);
+        task.pulls.fill(cx, places.beside(later), what, &task.holders);
         let (mut left, mut all_asked) = (task.pulls.left_of(places), task.pulls.all_asked());
         let mut place = 0;
         while all_asked && left.asked > 0 {
@@ -206,9 +207,10 @@ impl ComputationEngine {
                 task.ahead.push_back(Ahead { source, active, pulls, loads: false });
                 cx.counters.count(if place == 0 { Path::LookedAhead } else { Path::LookedFar });
             }
+            let later = task.asked_after(place + 1);
             let Ahead { source, active, pulls, .. } = &mut task.ahead[place];
             let cell = Cell { partition: task.partition, source: Some(*source) };
-            pulls.fill(cx, left, (step, cell, *active), &task.holders);
+            pulls.fill(cx, left.beside(later), (step, cell, *active), &task.holders);
             (left, all_asked) = (pulls.left_of(left), pulls.all_asked());
             place += 1;
         }

@@ -108,6 +108,11 @@ impl Task {
         ahead.find(|ahead| Some(ahead.source) == source).map(|ahead| &mut ahead.pulls)
     }
 
+    /// Pulls that are open for cells that come next, but for the first `cells` of them.
+    pub(super) fn asked_after(&self, cells: usize) -> usize {
+        self.ahead.iter().skip(cells).map(|ahead| ahead.pulls.under_way()).sum()
+    }
+
     /// Whether all chunks of the vertex set that was asked for have come.
     pub(super) fn is_loaded(&self) -> bool {
         self.loading.values().all(Option::is_some)

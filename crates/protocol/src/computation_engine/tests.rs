@@ -1,6 +1,8 @@
 //! Order of work: after an epoch that ended in the middle, by windows, on several cores, and with
 //! the alternatives of the paper.
 
+mod ahead;
+
 use std::sync::Arc;
 
 use super::*;
