@@ -23,8 +23,8 @@
 //! `sizes_alone_take_as_long_as_contents`.
 //!
 //! On route `fold` edges lie by cells, of as many edges as the shares of both their partitions say,
-//! and their updates are folded at once: its updates wait nowhere. Active vertices are spread
-//! evenly over all, chunks without an active source are left out, and the others make all updates
+//! and their updates are folded at once: its updates wait nowhere. Active vertices are drawn
+//! from all, chunks without an active source are left out, and the others make all updates
 //! (`sources`). So it is on route `spill` where a job says so; else all edges are streamed there in
 //! each iteration, as in Chaos.
 //!
@@ -45,6 +45,7 @@ use std::sync::{Arc, OnceLock};
 use welter_engine::EngineError;
 use welter_protocol::config::Route;
 use welter_protocol::ids::{Bytes, Phase, Step};
+use welter_protocol::partitions::Partitions;
 use welter_protocol::planted::Bug;
 use welter_protocol::random::Random;
 use welter_protocol::weights::Weights;
@@ -145,6 +146,22 @@ pub struct SizedJob {
     pub cores: u64,
     /// Shares of the partitions, when they are known.
     pub shares: OnceLock<Vec<u64>>,
+    /// Ranges of each partition that have an active vertex, by iteration, when they are known.
+    pub active: OnceLock<Arc<[Vec<u64>]>>,
+}
+
+impl SizedJob {
+    /// Ranges of each partition that have an active vertex, by iteration.
+    fn draw_active(&self, partitions: &Partitions) -> Arc<[Vec<u64>]> {
+        let grain = self.grain.max(1);
+        let all = partitions.vertices() * grain;
+        let of = |(iteration, one): (usize, &Iteration)| {
+            // There is no iteration without an active vertex.
+            let sources = rounded_up(all, one.sources, one.vertices).max(1);
+            active_ranges(partitions, grain, sources, &mut Random::new(iteration as u64))
+        };
+        self.profile.iterations.iter().enumerate().map(of).collect()
+    }
 }
 
 impl Job for SizedJob {
@@ -177,6 +194,11 @@ impl Job for SizedJob {
         };
         let dealer = Dealer::new(shares.clone());
         let spares = self.spares || cut.route == Route::Fold;
+        let active = if spares {
+            self.active.get_or_init(|| self.draw_active(&cut.partitions)).clone()
+        } else {
+            Arc::default()
+        };
         Box::new(SizedWorker {
             cut,
             vertex_bytes: self.vertex_bytes as usize,
@@ -197,6 +219,7 @@ impl Job for SizedJob {
             streamed: 1,
             grain: self.grain.max(1),
             spares,
+            active,
             random: Random::new(rank),
             dealer,
             cells,
@@ -241,6 +264,9 @@ struct SizedWorker {
     grain: u64,
     /// Whether chunks without an active source are left out.
     spares: bool,
+    /// Ranges of each partition that have an active vertex, by iteration; none where no chunk is
+    /// left out.
+    active: Arc<[Vec<u64>]>,
     /// Sources of chunks.
     random: Random,
     /// Updates on their way to partitions, or edges of one partition on their way to its cells.
@@ -338,14 +364,7 @@ impl SizedWorker {
 
     /// Ranges of a partition that have an active vertex before an iteration.
     fn active(&self, partition: u32, iteration: u32) -> u64 {
-        let Some(one) = self.profile.iterations.get(iteration as usize) else { return 0 };
-        let all = self.cut.partitions.vertices() * self.grain;
-        // There is no iteration without an active vertex: the first one is in partition 0.
-        let sources = rounded_up(all, one.sources, one.vertices).max(1);
-        let range = self.cut.partitions.range(partition);
-        let before = |vertex: u64| rounded_up(vertex * self.grain, sources, all);
-        let width = self.width(partition) * self.grain;
-        active_ranges(width, before(range.end) - before(range.start))
+        self.active.get(iteration as usize).map_or(0, |ranges| ranges[partition as usize])
     }
 
     /// An iteration; nothing, after the last one.

@@ -106,6 +106,7 @@ fn sizes(machines: usize, (case, profile): (&Case, &Profile)) -> SizedJob {
         times: None,
         cores: 1,
         shares: OnceLock::new(),
+        active: OnceLock::new(),
     }
 }
 

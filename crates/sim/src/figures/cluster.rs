@@ -341,6 +341,7 @@ impl Setting {
             times: (self.kernels == Kernels::Recorded).then_some(times),
             cores: self.cores as u64,
             shares: OnceLock::new(),
+            active: OnceLock::new(),
         }
     }
 

@@ -243,6 +243,7 @@ impl StatedRun {
             times: Some(self.times()),
             cores: self.whole_cores() as u64,
             shares: OnceLock::new(),
+            active: OnceLock::new(),
         }
     }
 
