@@ -375,6 +375,7 @@ impl Input<'_> {
         let read = args.input.options(args.weights.choice(), session.resources.threads);
         let wanted = request(source, read, args.graph);
         let options = KeepOptions { directory: draft.path(), ..KeepOptions::default() };
+        draft.make_again()?;
         session.keep_edges(&wanted, &options, (Box::new(edges), &ids), undirected)?;
         let entry = draft.entry()?.encode();
         Ok(([&contents.to_le_bytes()[..], &entry[..]].concat(), notes))

@@ -9,9 +9,10 @@
 //! first of them writes.
 //!
 //! Invariants: no part of a graph that has a list is removed but by who removes the graph · a part
-//! that is being kept by another process is left. Checked in `refuse_to_replace_parts` and
-//! `remove_left`. Tested by `parts_without_a_list_are_no_graph` and
-//! `parts_of_another_process_are_left`.
+//! that is being kept by another process is left · a draft removes a part that it has the lock on,
+//! and no other. Checked in `refuse_to_replace_parts`, `remove_left` and `PartDraft::drop`. Tested
+//! by `parts_without_a_list_are_no_graph`, `parts_of_another_process_are_left` and
+//! `a_draft_that_ends_leaves_the_parts_of_others`.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -50,11 +51,7 @@ impl PartDraft {
         (number, parts): (usize, usize),
     ) -> Result<(Self, StaleStaging), StoreError> {
         refuse_to_replace_parts(directory)?;
-        match durable::make_directory(directory, None) {
-            Err(StoreError::Create { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
-            }
-            made => made?,
-        }
+        make(directory)?;
         let is_own = |left: usize| left % parts.max(1) == number;
         let stale = remove_left(directory, is_own)?;
         let directory = directory.to_owned();
@@ -62,18 +59,27 @@ impl PartDraft {
         Ok((draft, stale))
     }
 
+    /// Makes its directory anew, right before the part is kept: other ingests that ended have
+    /// removed one in which there was nothing yet.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn make_again(&self) -> Result<(), StoreError> {
+        make(&self.directory)
+    }
+
     /// Directory in which the part is to be kept.
     pub fn path(&self) -> PathBuf {
         self.directory.join(name_of(self.number))
     }
 
-    /// The entry of the part, once it is kept.
+    /// The entry of the part, once it is kept here.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When it cannot be read, or another process removes it.
     pub fn entry(&mut self) -> Result<PartEntry, EngineError> {
         let path = self.path();
-        self.locked = lock(&path);
+        self.locked = Some(lock(&path).ok_or_else(|| busy(&path))?);
         PartEntry::of(&KeptGraph::open(&path, &IoOptions::default())?)
     }
 
@@ -109,11 +115,30 @@ impl Drop for PartDraft {
         if self.has_list {
             let _ = durable::remove(&self.directory.join(LIST), None);
         }
-        let _ = remove(&self.path());
-        self.locked = None;
+        // A part that this one has no lock on is that of another ingest, or none.
+        if let Some(locked) = self.locked.take() {
+            let _ = remove(&self.path());
+            drop(locked);
+        }
         // Others may have parts in it.
         let _ = fs::remove_dir(&self.directory);
     }
+}
+
+/// Makes the directory of parts, unless it is there.
+fn make(directory: &Path) -> Result<(), StoreError> {
+    match durable::make_directory(directory, None) {
+        Err(StoreError::Create { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+            Ok(())
+        }
+        made => made,
+    }
+}
+
+/// The error about a part that another process has.
+fn busy(part: &Path) -> StoreError {
+    let source = io::Error::new(ErrorKind::ResourceBusy, "another process keeps a graph there");
+    StoreError::Create { file: part.to_owned(), source }
 }
 
 /// Refuses a directory that has a graph in it, or anything that no ingest into parts has left.
@@ -171,11 +196,7 @@ fn remove_left(
         if !path.is_dir() {
             continue;
         }
-        let busy = || StoreError::Create {
-            file: path.clone(),
-            source: io::Error::new(ErrorKind::ResourceBusy, "another process keeps a graph there"),
-        };
-        let _locked = lock(&path).ok_or_else(busy)?;
+        let _locked = lock(&path).ok_or_else(|| busy(&path))?;
         match remove(&path) {
             // A removal that was cut short has left a folder.
             Err(StoreError::Missing { .. }) => drop(fs::remove_dir(&path)),

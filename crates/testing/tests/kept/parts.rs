@@ -180,6 +180,35 @@ fn parts_of_another_process_are_left() {
 }
 
 #[test]
+fn a_draft_that_ends_leaves_the_parts_of_others() {
+    let folder = Folder::new();
+    let graph = folder.graph();
+    let inputs = [input(80, 1), input(80, 2)];
+    // Two that began before there was anything: one finds a part in its place, one keeps none.
+    let (late, _) = PartDraft::begin(&graph, (0, 2)).unwrap();
+    let (idle, _) = PartDraft::begin(&graph, (1, 2)).unwrap();
+    kept(&graph, &inputs);
+    late.make_again().unwrap();
+    let refused = inputs[0].keep(late.path(), &IoOptions::default(), None).unwrap_err();
+    assert_eq!(refused.kind(), FailureKind::Output);
+    drop((late, idle));
+    let parts = open(&graph).unwrap();
+    assert!(parts.are_all_here());
+    assert_eq!(edges(&parts.stream(0..2, true).unwrap()).len(), 160);
+    kept::remove_parts(&graph).unwrap();
+    // One that ends removes what is empty, and others make it again.
+    let (mut draft, _) = PartDraft::begin(&graph, (0, 1)).unwrap();
+    drop(PartDraft::begin(&graph, (0, 1)).unwrap());
+    kept::clear_left_parts(&graph);
+    assert!(!graph.exists());
+    draft.make_again().unwrap();
+    inputs[0].keep(draft.path(), &IoOptions::default(), None).unwrap();
+    draft.entry().unwrap();
+    drop(draft);
+    assert!(!graph.exists());
+}
+
+#[test]
 fn a_graph_in_parts_is_removed_and_not_replaced() {
     let folder = Folder::new();
     let graph = folder.graph();
