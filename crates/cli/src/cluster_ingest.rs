@@ -251,14 +251,17 @@ fn together(
     let begun = session.and_then(|session| Ok((session, begin(args, place)?)));
     let tell = |begun: &Beginning| vec![u8::from(begun.can_share)];
     let ((session, begun), all) = round(&mut member, begun, |(_, begun)| tell(begun))?;
-    let Beginning { source, mut draft, stale, .. } = begun;
+    let Beginning { source, mut draft, mut stale, .. } = begun;
     let is_shared = all.iter().all(|said| said[..] == [1]);
     let input = Input { args, source: &source, session, place };
     let kept = input.read(&mut member, is_shared).and_then(|own| input.keep(own, draft.as_mut()));
     let ((_, notes), all) = round(&mut member, kept, |(words, _)| words.clone())?;
     let list = listed(&all[..place.machines])?;
-    let published = draft.as_mut().map_or(Ok(()), |draft| draft.publish(&list));
-    round(&mut member, published.map_err(Failure::from), |()| Vec::new())?;
+    let published = draft.as_mut().map(|draft| draft.publish(&list)).transpose();
+    let (strays, _) = round(&mut member, published.map_err(Failure::from), |_| Vec::new())?;
+    let strays = strays.unwrap_or_default();
+    stale.removed.extend(strays.removed);
+    stale.left.extend(strays.left);
     // All have the list by now, also a machine that does not hear of the end.
     if let Some(draft) = draft {
         draft.end();

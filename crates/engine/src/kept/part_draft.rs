@@ -3,7 +3,8 @@
 //! ```text
 //! begin    parts that an ingest left that was killed are removed   DIR, without a list
 //! keep     as any graph                                            DIR/part-R
-//! publish  when all machines have kept theirs                      DIR/parts
+//! publish  when all machines have kept theirs; whole parts of      DIR/parts
+//!          others that were killed are removed before
 //! ```
 //! Machines that find each other's parts, as processes of one computer do, have one list, which the
 //! first of them writes.
@@ -83,21 +84,28 @@ impl PartDraft {
         PartEntry::of(&KeptGraph::open(&path, &IoOptions::default())?)
     }
 
-    /// Writes the list, unless the machine of an earlier part does so here.
+    /// Writes the list, unless the machine of an earlier part does so here. Before that it removes
+    /// whole parts here that it does not name: those of an ingest that was killed, under other
+    /// numbers.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn publish(&mut self, list: &PartsList) -> Result<(), StoreError> {
-        let is_here = |(number, entry): (usize, &PartEntry)| {
-            let path = self.directory.join(name_of(number));
-            let kept = KeptGraph::open(&path, &IoOptions::default());
-            kept.is_ok_and(|kept| kept.manifest().graph == entry.graph)
-        };
-        if list.parts().iter().enumerate().take(self.number).any(is_here) {
-            return Ok(());
+    /// When it cannot be written, there is one, or such a part cannot be removed.
+    pub fn publish(&mut self, list: &PartsList) -> Result<StaleStaging, StoreError> {
+        let here = |number: usize| graph_of(&self.directory.join(name_of(number)));
+        let named = |number: usize| Some(list.parts().get(number)?.graph);
+        if (0..self.number).any(|number| here(number).is_some_and(|it| Some(it) == named(number))) {
+            return Ok(StaleStaging::default());
         }
+        let file = self.directory.join(LIST);
+        if is_kept_in_parts(&self.directory) {
+            // Another ingest has ended here meanwhile.
+            return Err(StoreError::Create { file, source: ErrorKind::AlreadyExists.into() });
+        }
+        let is_stray = |number: usize| here(number).is_some_and(|it| Some(it) != named(number));
+        let stale = remove_left(&self.directory, is_stray)?;
         self.has_list = true;
-        sealed::seal(&self.directory.join(LIST), &list.identity(), &list.encode(), None)
+        sealed::seal(&file, &list.identity(), &list.encode(), None)?;
+        Ok(stale)
     }
 
     /// Leaves the part to the graph, which is whole.
@@ -123,6 +131,12 @@ impl Drop for PartDraft {
         // Others may have parts in it.
         let _ = fs::remove_dir(&self.directory);
     }
+}
+
+/// Number of the graph of a part, if it can be opened.
+fn graph_of(part: &Path) -> Option<u64> {
+    let kept = KeptGraph::open(part, &IoOptions::default()).ok()?;
+    Some(kept.manifest().graph)
 }
 
 /// Makes the directory of parts, unless it is there.

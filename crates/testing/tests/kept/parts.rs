@@ -209,6 +209,35 @@ fn a_draft_that_ends_leaves_the_parts_of_others() {
 }
 
 #[test]
+fn parts_that_a_list_does_not_name_go_before_it_is_written() {
+    let (folder, other) = (Folder::new(), Folder::new());
+    let (graph, other) = (folder.graph(), other.graph());
+    // More machines were killed here, one of them while it kept its part.
+    fs::create_dir(&graph).unwrap();
+    for part in ["part-1", "part-3"] {
+        input(80, 9).keep(graph.join(part), &IoOptions::default(), None).unwrap();
+    }
+    fs::create_dir(graph.join("part-5")).unwrap();
+    let mut draft = begun(&graph, &input(80, 1), (0, 2));
+    let mut apart = begun(&other, &input(80, 2), (1, 2));
+    let entries = vec![draft.entry().unwrap(), apart.entry().unwrap()];
+    let list = PartsList::of(entries).unwrap();
+    let stale = draft.publish(&list).unwrap();
+    assert_eq!(stale.removed, [graph.join("part-1"), graph.join("part-3")]);
+    assert!(graph.join("part-5").is_dir());
+    // A list that is there is that of another ingest.
+    let refused = draft.publish(&list).unwrap_err();
+    assert_eq!(refused.kind(), FailureKind::Output);
+    assert!(apart.publish(&list).unwrap().removed.is_empty());
+    draft.end();
+    apart.end();
+    for (graph, part) in [(&graph, 0), (&other, 1)] {
+        let parts = open(graph).unwrap();
+        assert_eq!(parts.here().map(|(part, _)| part).collect::<Vec<_>>(), [part]);
+    }
+}
+
+#[test]
 fn a_graph_in_parts_is_removed_and_not_replaced() {
     let folder = Folder::new();
     let graph = folder.graph();
