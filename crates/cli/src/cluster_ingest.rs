@@ -10,12 +10,15 @@
 //! Each line ends with a round in which all say that they are well, or the first failure is that of
 //! all. With processes of one computer the command is a member too, which keeps no part.
 //!
-//! Invariant: no machine writes the list before all have said that their parts are on their
+//! **Invariant:** no machine writes the list before all have said that their parts are on their
 //! devices, so an ingest that is killed leaves no graph. Checked in `together`. Tested by
-//! `an_ingest_that_is_killed_leaves_no_graph`.
+//! `an_ingest_that_is_killed_leaves_no_graph`. **Invariant:** a machine of a command outlives it by
+//! a few seconds at most. Checked in `end_with_host`. Tested by
+//! `machines_end_with_the_command_that_ingests`.
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use welter_cluster::{Host, Hub, Member, Merged, Met, OwnEdges, Processes, Seating, Trust};
 use welter_engine::Machine;
@@ -47,6 +50,10 @@ use crate::shares::{agreed, shared};
 
 /// Words that name an ingest: of the program, and of the command.
 const NAMES: usize = 2;
+
+/// Time in which a machine whose command has ended removes what it has made, and ends. Passes over
+/// all edges do not look whether they are to end.
+const LEAVING: Duration = Duration::from_secs(5);
 
 /// Result of an ingest.
 struct Ingested {
@@ -144,15 +151,33 @@ fn be(args: &IngestArgs, (machines, seat): (usize, &Seat)) -> Result<(), Failure
         threads: resources.threads.or(Some((cores / machines).max(1))),
         ..resources
     };
-    let session = Session::within(resources, &Progress::new());
+    let progress = Progress::new();
+    let session = end_with_host(&progress).and_then(|()| Session::within(resources, &progress));
     let place = seating(seat.rank, machines, port);
-    if let Ok(Met::Member(member)) = Member::join(&place, place.machines, &Progress::new()) {
+    if let Ok(Met::Member(member)) = Member::join(&place, place.machines, &progress) {
         let place = Place { rank: Some(seat.rank), machines, is_apart: false };
         let session = session.as_ref().map_err(again);
         // The command says it.
         drop(together(args, *member, (place, session)));
     }
     Ok(())
+}
+
+/// Ends the work of a machine when its standard input ends, as that does with the command, and the
+/// process where the work does not look.
+fn end_with_host(progress: &Progress) -> Result<(), Failure> {
+    let progress = progress.clone();
+    let wait = move || {
+        // An error is the end of it too.
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        progress.cancel();
+        std::thread::sleep(LEAVING);
+        std::process::exit(0);
+    };
+    let started = std::thread::Builder::new().name("host".to_owned()).spawn(wait);
+    let failed =
+        |error| Failure::new(FailureKind::Storage, format!("the system starts no thread: {error}"));
+    started.map(drop).map_err(failed)
 }
 
 /// The failure, for others.

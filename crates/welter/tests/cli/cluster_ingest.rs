@@ -4,10 +4,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::cluster_faults::machine as process_of;
 use crate::computers::{ended, free_port, machine};
+use crate::interrupt::wait_until;
 use crate::sandbox::{Ended, Sandbox};
 
 /// Rows of edges with weights, whose sums are exact, between ids that are made of small numbers.
@@ -224,6 +228,46 @@ fn an_ingest_that_is_killed_leaves_no_graph() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(ended.stderr.contains("note: removed graph/part-1"), "{}", ended.stderr);
     compare(&sandbox, "wcc G", ["names.csv", "graph"], " --cluster local:2");
+}
+
+/// Processor time that a process has used, in hundredths of a second; none where it has ended,
+/// whether or not it is waited for.
+fn ticks(process: Pid) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
+    // Its name, in brackets, may have blanks.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    let [user, system] = [fields[11], fields[12]].map(|field| field.parse::<u64>().unwrap());
+    (fields[0] != "Z").then_some(user + system)
+}
+
+#[test]
+fn machines_end_with_the_command_that_ingests() {
+    let sandbox = Sandbox::new();
+    // Each machine takes minutes to look at all edges, which are zeros that take no room.
+    let input = fs::File::create(sandbox.path().join("zeros.u32")).unwrap();
+    input.set_len(1 << 40).unwrap();
+    let mut command =
+        sandbox.command("ingest zeros.u32 -q -o graph --cluster local:2").spawn().unwrap();
+    let mut machines = Vec::new();
+    wait_until("reading", || {
+        machines = (0..2).filter_map(|rank| process_of(command.id(), rank)).collect();
+        let reads = |machine: &Pid| ticks(*machine).is_some_and(|ticks| ticks > 50);
+        machines.len() == 2 && machines.iter().all(reads)
+    });
+    command.kill().unwrap();
+    command.wait().unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    let is_left = |machine: &Pid| ticks(*machine).is_some();
+    while machines.iter().any(is_left) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let left: Vec<Pid> = machines.into_iter().filter(is_left).collect();
+    for machine in &left {
+        // It may have ended in this moment.
+        let _ = kill_process(*machine, Signal::KILL);
+    }
+    assert!(left.is_empty(), "{left:?} outlive the command");
 }
 
 /// The folder of a machine with a disk of its own.
