@@ -387,7 +387,7 @@ impl Input<'_> {
             IdMap::NonCompact(ids) => ids.named().len() as u64 + u64::from(ids.others() > 0),
             _ => vertices,
         };
-        let edges = PartEdges { edges: Arc::new(own), slots, weighted };
+        let edges = PartEdges { edges: Arc::new(own), numbers_bytes: 0, slots, weighted };
         Ok(Some(OwnPart { edges, ids, undirected, notes, contents }))
     }
 
@@ -415,8 +415,9 @@ impl OwnPart {
     fn of_share(shared: SharedInput) -> Result<Self, Failure> {
         let (undirected, notes) = (shared.undirected.unwrap_or(false), shared.notes.clone());
         let (weighted, contents) = (shared.weighted, shared.contents);
+        let numbers_bytes = size_of_val(shared.numbers.as_deref().unwrap_or_default()) as u64;
         let Numbered { edges, ids, vertices, .. } = Numbered::of_own(shared)?;
-        let edges = PartEdges { edges, slots: vertices, weighted };
+        let edges = PartEdges { edges, numbers_bytes, slots: vertices, weighted };
         Ok(Self { edges, ids, undirected, notes, contents })
     }
 }
@@ -424,6 +425,8 @@ impl OwnPart {
 /// The edges of a machine, of a graph with as many slots.
 struct PartEdges {
     edges: Arc<dyn EdgeStream>,
+    /// Bytes of the list of numbers by which its edges are numbered.
+    numbers_bytes: u64,
     slots: u64,
     /// Whether edges of the graph have weights, also where this machine has none of them.
     weighted: bool,
@@ -451,7 +454,7 @@ impl EdgeStream for PartEdges {
     }
 
     fn resident_bytes(&self) -> u64 {
-        self.edges.as_ref().resident_bytes()
+        self.edges.as_ref().resident_bytes() + self.numbers_bytes
     }
 
     fn read(
@@ -460,5 +463,33 @@ impl EdgeStream for PartEdges {
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
     ) -> Result<(), StreamError> {
         self.edges.read(part, visit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use welter_input::SharedIds;
+    use welter_model::edges::EdgeList;
+
+    use super::*;
+
+    #[test]
+    fn numbers_of_a_share_are_in_its_plan() {
+        let (list, ids) = (vec![[2, 0], [0, 1]], IdMap::Sparse(vec![3, 5, 8, 13, 21]));
+        let shared = SharedInput {
+            edges: Box::new(EdgeList::from_pairs(list)),
+            numbers: Some(vec![4, 1, 3]),
+            ids: SharedIds::Numbered(Some(ids), 5),
+            count: 9,
+            weighted: false,
+            undirected: None,
+            notes: Vec::new(),
+            bytes: vec![1, 2],
+            contents: 7,
+        };
+        let own = OwnPart::of_share(shared).unwrap();
+        assert_eq!((own.edges.edges(), own.edges.slots()), (2, Some(5)));
+        // Two edges of 8 bytes, and three numbers of 4.
+        assert_eq!(own.edges.resident_bytes(), 2 * 8 + 3 * 4);
     }
 }
