@@ -117,8 +117,7 @@ impl Premises<'_> {
             settings,
             sending: None,
             footprint,
-            // One thread is at work on chunks.
-            work: self.work((self.reading, 1)),
+            work: self.work((self.reading, settings.streams.max(1))),
             writing_bytes: 0,
             budget,
         }))
@@ -355,4 +354,35 @@ pub(crate) fn refusal(budget: u64, need: u64) -> Failure {
         format!("--memory {has}: a machine of this cluster takes {wants} at least"),
     )
     .hint(format!("give each --memory {enough} or more, or take more machines"))
+}
+
+#[cfg(test)]
+mod tests {
+    use welter_algorithms::LabelPropagation;
+    use welter_model::edges::EdgeList;
+
+    use super::*;
+    use crate::preview::Top;
+
+    #[test]
+    fn work_on_chunks_is_shared_by_threads_that_stream() {
+        let unfound = || Failure::bug("no run has ended");
+        let program = ClusterProgram::fold(LabelPropagation, Top::Groups, move |_| Err(unfound()));
+        let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2]]);
+        for streams in [1, 3] {
+            let settings = Settings::new(2, 3, program.vertex_bytes, Route::Fold);
+            let premises = Premises {
+                settings: Settings { streams, ..settings },
+                sending: send::Settings::default(),
+                program: &program,
+                edges: [&edges, &edges],
+                reading: Reading::default(),
+                sent_reading: Reading::default(),
+                disks: &KnownDisks::Unknown,
+            };
+            let plan = premises.chunks(Route::Fold, None).unwrap().unwrap();
+            assert_eq!(plan.settings.streams, streams);
+            assert_eq!(plan.work().unwrap().threads, streams);
+        }
+    }
 }

@@ -251,7 +251,7 @@ impl ClusterProgram {
     }
 
     /// A fold program, or one that groups.
-    pub(super) fn fold<P: CompiledFold>(
+    pub(crate) fn fold<P: CompiledFold>(
         program: P,
         top: Top,
         finding: impl Fn(&Ended<'_, P::Total>) -> Result<Finding, Failure> + Send + Sync + 'static,
