@@ -168,9 +168,11 @@ pub fn refuse_to_replace_parts(directory: &Path) -> Result<(), StoreError> {
     Err(StoreError::Create { file: directory.to_owned(), source: ErrorKind::AlreadyExists.into() })
 }
 
-/// Whether a directory has nothing but what an ingest into parts leaves that does not end.
+/// Whether a directory has nothing but what an ingest into parts leaves that does not end. Plain
+/// files may have names of parts.
 pub fn has_left_parts(directory: &Path) -> bool {
-    let are_left = |names: Vec<String>| !names.is_empty() && names.iter().all(|it| is_ours(it));
+    let is_ours = |name: &String| is_ours(directory, name);
+    let are_left = |names: Vec<String>| !names.is_empty() && names.iter().all(is_ours);
     !is_kept_in_parts(directory) && names(directory).is_ok_and(are_left)
 }
 
@@ -186,9 +188,14 @@ fn stem(name: &str) -> &str {
     stem.unwrap_or(name)
 }
 
-/// Whether a name is one that an ingest into parts gives.
-fn is_ours(name: &str) -> bool {
-    stem(name) == LIST || number_of(stem(name)).is_some()
+/// Whether what has this name in a directory may be of an ingest into parts: the list, or a
+/// directory that is named as a part.
+fn is_ours(directory: &Path, name: &str) -> bool {
+    // Another machine may have removed it by now.
+    let found = fs::metadata(directory.join(name)).ok();
+    let is_part =
+        number_of(stem(name)).is_some() && found.as_ref().is_none_or(fs::Metadata::is_dir);
+    is_part || stem(name) == LIST && found.is_none_or(|it| !it.is_dir())
 }
 
 /// Removes parts, whole or not, that `is_own` says of their numbers.
@@ -230,10 +237,10 @@ fn remove_left(
 pub fn remove_parts(directory: &Path) -> Result<(), StoreError> {
     let list = directory.join(LIST);
     let found = names(directory).unwrap_or_default();
-    if !found.iter().any(|name| is_ours(name)) {
+    if !found.iter().any(|name| is_ours(directory, name)) {
         return Err(StoreError::Missing { file: list });
     }
-    if !found.iter().all(|name| is_ours(name)) {
+    if !found.iter().all(|name| is_ours(directory, name)) {
         let what = "remove it, since not all in it is of a kept graph";
         let source = ErrorKind::DirectoryNotEmpty.into();
         return Err(StoreError::Io { what, file: directory.to_owned(), source });

@@ -166,6 +166,14 @@ fn parts_without_a_list_are_no_graph() {
     assert!(kept::remove_parts(&graph).is_err());
     kept::clear_left_parts(&graph);
     assert_eq!(fs::read(graph.join("letters.txt")).unwrap(), b"mine");
+    // A file is no part, whatever its name is.
+    fs::rename(graph.join("letters.txt"), graph.join("part-0")).unwrap();
+    assert!(!kept::has_left_parts(&graph));
+    let refused = PartDraft::begin(&graph, (0, 2)).unwrap_err();
+    assert_eq!(refused.kind(), FailureKind::Output);
+    assert_eq!(kept::remove_parts(&graph).unwrap_err().kind(), FailureKind::Missing);
+    kept::clear_left_parts(&graph);
+    assert_eq!(fs::read(graph.join("part-0")).unwrap(), b"mine");
 }
 
 #[test]

@@ -157,6 +157,20 @@ fn an_ingest_on_a_cluster_refuses_what_it_cannot_do() {
 }
 
 #[test]
+fn files_with_names_of_parts_are_an_input() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path().join("rows")).unwrap();
+    sandbox.write("rows/part-0", "1,2\n2,3\n");
+    sandbox.write("rows/part-1", "7,8\n");
+    let expected = sandbox.must("run wcc rows/part-0 rows/part-1 -q -o -");
+    assert_eq!(sandbox.must("run wcc rows -q -o -"), expected);
+    let ended = sandbox.run("ingest rows -o rows --cluster local:2");
+    assert_eq!(ended.code, Some(73), "{}", ended.stderr);
+    assert_eq!(sandbox.run("remove rows").code, Some(66));
+    assert_eq!(sandbox.read("rows/part-1"), b"7,8\n");
+}
+
+#[test]
 fn parts_that_are_missing_or_damaged_are_named() {
     let (sandbox, _) = graphs();
     sandbox.must("ingest names.csv -q -o graph --cluster local:2");
