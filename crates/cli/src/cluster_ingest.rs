@@ -18,7 +18,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use welter_cluster::{Host, Hub, Member, Merged, Met, OwnEdges, Processes, Seating, Trust};
 use welter_engine::Machine;
@@ -41,7 +40,7 @@ use crate::interrupt;
 use crate::kept_parts;
 use crate::load::Source;
 use crate::loaded::Loaded;
-use crate::local_machines::{machine, seating};
+use crate::local_machines::{end_with_host, machine, seating};
 use crate::number_format::{counted, seconds};
 use crate::numbered::Numbered;
 use crate::say;
@@ -50,10 +49,6 @@ use crate::shares::{agreed, shared};
 
 /// Words that name an ingest: of the program, and of the command.
 const NAMES: usize = 2;
-
-/// Time in which a machine whose command has ended removes what it has made, and ends. Passes over
-/// all edges do not look whether they are to end.
-const LEAVING: Duration = Duration::from_secs(5);
 
 /// Result of an ingest.
 struct Ingested {
@@ -163,23 +158,6 @@ fn be(args: &IngestArgs, (machines, seat): (usize, &Seat)) -> Result<(), Failure
     Ok(())
 }
 
-/// Ends the work of a machine when its standard input ends, as that does with the command, and the
-/// process where the work does not look.
-fn end_with_host(progress: &Progress) -> Result<(), Failure> {
-    let progress = progress.clone();
-    let wait = move || {
-        // An error is the end of it too.
-        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        progress.cancel();
-        std::thread::sleep(LEAVING);
-        std::process::exit(0);
-    };
-    let started = std::thread::Builder::new().name("host".to_owned()).spawn(wait);
-    let failed =
-        |error| Failure::new(FailureKind::Storage, format!("the system starts no thread: {error}"));
-    started.map(drop).map_err(failed)
-}
-
 /// The failure, for others.
 fn again(failure: &Failure) -> Failure {
     failure.saying(failure.message())
@@ -281,7 +259,10 @@ fn together(
     let input = Input { args, source: &source, session, place };
     let kept = input.read(&mut member, is_shared).and_then(|own| input.keep(own, draft.as_mut()));
     let ((_, notes), all) = round(&mut member, kept, |(words, _)| words.clone())?;
-    let list = listed(&all[..place.machines])?;
+    let list = listed(&all[..place.machines]).inspect_err(|_| {
+        // All come to this answer, and have heard all others by the end of another round.
+        drop(agreed(&mut member, Ok(Vec::new())));
+    })?;
     let published = draft.as_mut().map(|draft| draft.publish(&list)).transpose();
     let (strays, _) = round(&mut member, published.map_err(Failure::from), |_| Vec::new())?;
     let strays = strays.unwrap_or_default();
@@ -307,7 +288,10 @@ fn listed(words: &[Vec<u8>]) -> Result<PartsList, Failure> {
         }
         entries.push(PartEntry::decode(entry).ok_or_else(unclear)?);
     }
-    PartsList::of(entries).ok_or_else(|| Failure::content("machines have read several graphs"))
+    PartsList::of(entries).ok_or_else(|| {
+        Failure::usage("machines have kept parts of different graphs")
+            .hint("state the same options of the input on each machine")
+    })
 }
 
 /// Begin of an ingest on a machine.

@@ -21,7 +21,7 @@ use welter_cluster::{
     ClusterError, Host, Hub, Member, Met, PartWriter, Processes, Seating, Trust, serve,
 };
 use welter_engine::Machine;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::args::{MachineRoute, ResourceArgs, RunOptions, Seat, SeatReading};
@@ -40,6 +40,10 @@ const COMING: Duration = Duration::from_secs(30);
 
 /// Words that name a run: of the program, of the command, and of the algorithm.
 const RUN_NAMES: usize = 3;
+
+/// Time in which a machine whose command has ended removes what it has made, and ends. Passes over
+/// all edges do not look whether they are to end.
+const LEAVING: Duration = Duration::from_secs(5);
 
 /// Words of a seat that machines are told which are started from now on.
 #[derive(Clone, Default)]
@@ -176,6 +180,23 @@ pub(crate) fn machine(
     // Ctrl-C is for the command alone, which ends its machines.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
+}
+
+/// Ends the work of a machine when its standard input ends, as that does with the command, and the
+/// process where the work does not look.
+pub(crate) fn end_with_host(progress: &Progress) -> Result<(), Failure> {
+    let progress = progress.clone();
+    let wait = move || {
+        // An error is the end of it too.
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        progress.cancel();
+        std::thread::sleep(LEAVING);
+        std::process::exit(0);
+    };
+    let started = std::thread::Builder::new().name("host".to_owned()).spawn(wait);
+    let failed =
+        |error| Failure::new(FailureKind::Storage, format!("the system starts no thread: {error}"));
+    started.map(drop).map_err(failed)
 }
 
 /// Is a machine of a cluster, until its host says that it is not.

@@ -405,6 +405,26 @@ fn machines_name_a_part_that_none_has() {
 }
 
 #[test]
+fn machines_with_other_options_keep_no_graph() {
+    let sandbox = Sandbox::new();
+    let port = free_port();
+    let start = |rank: usize| {
+        fs::create_dir(folder(&sandbox, rank)).unwrap();
+        fs::write(folder(&sandbox, rank).join("names.csv"), rows(name)).unwrap();
+        let line = ["ingest names.csv -o graph --undirected", "ingest names.csv -o graph"][rank];
+        let mut command = machine(&sandbox, line, (rank, 2, port));
+        command.current_dir(folder(&sandbox, rank)).spawn().unwrap()
+    };
+    for (rank, ended) in ended((0..2).map(start).collect()).iter().enumerate() {
+        assert_eq!(ended.code, Some(2), "{rank}: {}", ended.stderr);
+        let message = "error: machines have kept parts of different graphs\n\
+                       hint: state the same options of the input on each machine\n";
+        assert!(ended.stderr.contains(message), "{rank}: {}", ended.stderr);
+        assert!(!folder(&sandbox, rank).join("graph").exists());
+    }
+}
+
+#[test]
 fn a_machine_that_is_killed_while_it_keeps_its_part_leaves_no_graph() {
     let sandbox = with_disks(2);
     for rank in 0..2 {
