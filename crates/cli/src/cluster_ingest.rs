@@ -268,7 +268,8 @@ fn together(
     let strays = strays.unwrap_or_default();
     stale.removed.extend(strays.removed);
     stale.left.extend(strays.left);
-    // All have the list by now, also a machine that does not hear of the end.
+    // This machine has heard that all have the list; one that has lost the others in that round has
+    // not, and drops its part.
     if let Some(draft) = draft {
         draft.end();
     }
