@@ -2,26 +2,31 @@
 //!
 //! ```text
 //! DIRECTORY/messages/ITERATION-SUBRANGE    a sealed file, written by the computation thread
-//!   vertices, edges, control of the barrier | values | signals | flags
+//!   iteration, edges, control of the barrier, bounds of sub-ranges | values | signals | flags
 //! ```
 //!
 //! Rank 0 says at a barrier that one is made; each computation thread writes its file before it
 //! scatters, and says its next word after that. So at the next barrier all machines have it, and
 //! older ones are removed. At the beginning of an epoch each machine says which it has; the newest
 //! that all have is where the run continues, with edges that are read again. Edges themselves are
-//! not written: they are the input.
+//! not written: they are the input. Bounds of sub-ranges are: they come of a sample of the input,
+//! and a machine that comes anew may have it in other parts than the one before it had.
 //!
 //! Rank 0 asks for one when the last one is as long ago as [`Interval::TIMES`] times what it took,
 //! so they take a twentieth of the time at most.
 //!
 //! **Invariant:** a machine removes a checkpoint only when all have a newer one. Checked in
 //! `Epoch::iterate`. Tested by `a_machine_that_is_lost_costs_no_iteration_before_a_checkpoint`.
+//! **Invariant:** an epoch that begins with a checkpoint has its sub-ranges. Checked in
+//! `Computing::restored`. Tested by
+//! `a_machine_whose_input_has_other_parts_continues_as_it_was_cut`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use welter_protocol::partitions::Partitions;
 use welter_store::StoreError;
 use welter_store::durable;
 use welter_store::sealed::{Identity, SealedWriter, unseal};
@@ -34,8 +39,8 @@ use crate::error::ClusterError;
 
 const KIND: [u8; 8] = *b"MESSAGES";
 
-/// Bytes of a head at most: a control has the totals of a program.
-const HEAD_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of a head at most: a control has the totals of a program, and each sub-range a bound.
+const HEAD_BYTES_MAX: u64 = 4 << 20;
 
 /// Files of a machine.
 #[derive(Clone)]
@@ -53,6 +58,32 @@ pub(super) struct Due {
     /// Edges of the whole graph.
     pub(super) edges: u64,
     pub(super) control: Arc<[u8]>,
+    /// The first vertex of each sub-range, and the end of the last.
+    pub(super) bounds: Arc<[u64]>,
+}
+
+impl Due {
+    /// Whether it has as many sub-ranges as these, of as many vertices.
+    pub(super) fn is_of(&self, even: &Partitions) -> bool {
+        let last = self.bounds.last().copied();
+        self.bounds.len() as u64 == u64::from(even.count()) + 1 && last == Some(even.vertices())
+    }
+
+    /// The word that says it.
+    pub(super) fn word(&self) -> Word {
+        let Self { iteration, edges, control, bounds } = self;
+        Word::default().number(*iteration).number(*edges).bytes(control).numbers(bounds)
+    }
+
+    /// Reads it where [`Self::word`] begins.
+    ///
+    /// # Errors
+    /// When the word is another one.
+    pub(super) fn read(reader: &mut WordReader<'_>) -> Result<Self, Stop> {
+        let (iteration, edges) = (reader.number()?, reader.number()?);
+        let (control, bounds) = (reader.bytes()?.into(), reader.numbers()?.into());
+        Ok(Self { iteration, edges, control, bounds })
+    }
 }
 
 /// State of a sub-range.
@@ -137,13 +168,11 @@ impl Checkpoints {
         due: &Due,
         columns: [&[u8]; 3],
     ) -> Result<u64, Stop> {
-        let Due { iteration, edges, control } = due;
-        let head = Word::default().number(*iteration).number(*edges).bytes(control);
         let lengths = columns.map(|column| column.len() as u64);
-        let head = head.numbers(&lengths).end();
+        let head = due.word().numbers(&lengths).end();
         let head = Word::default().bytes(&head).end();
         let bytes = head.len() as u64 + lengths.iter().sum::<u64>();
-        let (path, faults) = (self.path(*iteration, sub_range), self.directory.faults());
+        let (path, faults) = (self.path(due.iteration, sub_range), self.directory.faults());
         let _call = self.directory.call(&path, bytes);
         let mut writer =
             SealedWriter::create(&path, &self.identity(), bytes, faults).map_err(failed)?;
@@ -153,16 +182,23 @@ impl Checkpoints {
         Ok(bytes)
     }
 
-    /// Removes a file that is no checkpoint of this run.
-    fn damaged(&self, path: &Path) -> Stop {
+    /// Removes the file of a sub-range that an epoch has left which was cut otherwise.
+    pub(super) fn cut_otherwise(&self, iteration: u64, sub_range: usize) -> Stop {
+        let path = self.path(iteration, sub_range);
+        let _call = self.directory.call(&path, 0);
+        self.remove(&path, "of other sub-ranges")
+    }
+
+    /// Removes a file that is no checkpoint of this run, as `what` says.
+    fn remove(&self, path: &Path, what: &str) -> Stop {
         match durable::remove(path, self.directory.faults()) {
-            Ok(()) => Stop::Gone(format!("{}: a checkpoint is damaged", path.display())),
+            Ok(()) => Stop::Gone(format!("{}: a checkpoint is {what}", path.display())),
             Err(error) => failed(error),
         }
     }
 
     fn identity(&self) -> Identity {
-        Identity { kind: KIND, version: 1, graph: self.run, generation: 0 }
+        Identity { kind: KIND, version: 2, graph: self.run, generation: 0 }
     }
 
     /// Reads the columns of a sub-range, of `bytes_max` bytes in all at most.
@@ -180,7 +216,7 @@ impl Checkpoints {
         let read = unseal(&path, KIND, bytes_max + HEAD_BYTES_MAX, faults);
         let bytes = read.ok().filter(|(identity, _)| *identity == self.identity());
         let kept = bytes.and_then(|(_, bytes)| kept(&bytes).ok());
-        kept.ok_or_else(|| self.damaged(&path))
+        kept.ok_or_else(|| self.remove(&path, "damaged"))
     }
 }
 
@@ -192,14 +228,13 @@ fn failed(error: StoreError) -> Stop {
 fn kept(bytes: &[u8]) -> Result<SubRangeState, Stop> {
     let mut reader = WordReader(bytes);
     let mut head = WordReader(reader.bytes()?);
-    let (iteration, edges) = (head.number()?, head.number()?);
-    let control = head.bytes()?.into();
+    let due = Due::read(&mut head)?;
     let lengths = head.numbers()?;
     let mut columns: [Vec<u8>; 3] = Default::default();
     for (column, length) in columns.iter_mut().zip(lengths) {
         *column = reader.take(length)?.to_vec();
     }
-    Ok(SubRangeState { due: Due { iteration, edges, control }, columns })
+    Ok(SubRangeState { due, columns })
 }
 
 /// When rank 0 asks for a checkpoint.
@@ -247,7 +282,8 @@ mod tests {
         let checkpoints = Checkpoints::new(folder, 7, CallsUnderWay::default()).unwrap();
         let columns: [&[u8]; 3] = [&[1; 80], &[2; 40], &[3; 10]];
         for iteration in [3, 4] {
-            let due = Due { iteration, edges: 99, control: vec![9; 5].into() };
+            let (control, bounds) = (vec![9; 5].into(), vec![0, 4, 4, 10].into());
+            let due = Due { iteration, edges: 99, control, bounds };
             for sub_range in 0..2 {
                 checkpoints.write(sub_range, &due, columns).unwrap();
             }
@@ -255,6 +291,12 @@ mod tests {
         assert_eq!((checkpoints.whole(2), checkpoints.whole(3)), (vec![3, 4], vec![]));
         let kept = checkpoints.read(3, 1, 130).unwrap();
         assert_eq!((kept.due.edges, &kept.due.control[..]), (99, &[9; 5][..]));
+        assert_eq!(kept.due.bounds[..], [0, 4, 4, 10]);
+        let is_of = |machines, vertices, width| {
+            kept.due.is_of(&Partitions::fitting(machines, vertices, 1, width).unwrap())
+        };
+        assert!(is_of(1, 10, 4) && is_of(3, 10, 4));
+        assert!(!is_of(1, 9, 3) && !is_of(1, 10, 3), "other vertices, or more sub-ranges");
         assert_eq!(kept.columns.each_ref().map(|column| &column[..]), columns);
         // Checkpoints of another run.
         let other = Checkpoints { run: 8, ..checkpoints.clone() };
@@ -270,6 +312,8 @@ mod tests {
         assert!(checkpoints.whole(2).is_empty());
         checkpoints.forget_before(4).unwrap();
         assert_eq!(checkpoints.files().len(), 1);
+        assert!(matches!(checkpoints.cut_otherwise(4, 1), Stop::Gone(_)));
+        assert!(checkpoints.files().is_empty());
     }
 
     #[test]

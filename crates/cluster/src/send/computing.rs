@@ -33,6 +33,7 @@ use welter_transport::TxLane;
 use welter_worker::Input;
 
 use super::checkpoint::{Checkpoints, Due};
+use super::cutting::bounds_of;
 use super::edges::OwnedEnd;
 use super::error::Stop;
 use super::folding::Count;
@@ -122,13 +123,18 @@ impl<L: TxLane> Computing<L> {
         self.done(made, (sent, folded), came)
     }
 
-    /// Vertices as they are in the checkpoint of an iteration. Totals are those of its barrier,
+    /// Vertices as they are in the checkpoint of an iteration, whose bounds are those of the epoch,
+    /// or its file was left by an epoch that was cut otherwise. Totals are those of its barrier,
     /// which all machines have heard.
     fn restored(&mut self, iteration: u64, count: usize) -> Result<VertexTotals, Stop> {
         let shape = *self.kernel.shape();
         let expected = [count * shape.value, count * shape.signal, count];
         let most = expected.iter().sum::<usize>() as u64;
-        let kept = self.checkpoints.read(iteration, self.turns.place.0, most)?;
+        let sub_range = self.turns.place.0;
+        let kept = self.checkpoints.read(iteration, sub_range, most)?;
+        if kept.due.bounds != bounds_of(&self.turns.cut) {
+            return Err(self.checkpoints.cut_otherwise(iteration, sub_range));
+        }
         if kept.columns.each_ref().map(Vec::len) != expected {
             return Err(Stop::broken("a checkpoint of other vertices"));
         }

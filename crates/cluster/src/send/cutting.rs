@@ -6,6 +6,9 @@
 //! rank 0           sums, and says the bounds, which all cut by
 //! ```
 //!
+//! Where an epoch begins with a checkpoint, the bounds are those that the checkpoint has: a sample
+//! depends on how a machine has the input in parts.
+//!
 //! An edge costs a thread where it leaves, which sends its update, and one where it leads, which
 //! folds it; a vertex costs both. So a sample of the shares is read before edges are sent, of which
 //! hubs would else make one thread of many that all others wait for: one edge in 16 of many, all of
@@ -17,6 +20,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::{Builder, scope};
 
@@ -125,10 +129,19 @@ pub(super) fn bounds(even: &Partitions, words: &[Vec<u8>]) -> Result<Word, Stop>
 
 /// Sub-ranges with these bounds, as many on each machine.
 pub(super) fn cut(machines: usize, answer: &[u8]) -> Result<Partitions, Stop> {
-    let bounds = WordReader(answer).numbers()?;
+    of_bounds(machines, &WordReader(answer).numbers()?)
+}
+
+/// Sub-ranges of which these are the first vertices, and the end of the last.
+pub(super) fn of_bounds(machines: usize, bounds: &[u64]) -> Result<Partitions, Stop> {
     let ranges: Vec<_> = bounds.windows(2).map(|ends| ends[0]..ends[1]).collect();
     let cut = Partitions::of_ranges(machines, &ranges);
     cut.ok_or_else(|| Stop::broken("sub-ranges are in order"))
+}
+
+/// The first vertex of each sub-range, and the end of the last.
+pub(super) fn bounds_of(cut: &Partitions) -> Arc<[u64]> {
+    (0..cut.count()).map(|sub_range| cut.range(sub_range).start).chain([cut.end()]).collect()
 }
 
 #[cfg(test)]
@@ -201,6 +214,9 @@ mod tests {
             assert!(by_edges < 9_500 && even > 30_000, "{by_edges} of 7,500, and {even}");
         }
         assert!(cut.width() <= WIDER * even.width(), "no sub-range is much wider");
+        let again = of_bounds(2, &bounds_of(&cut)).unwrap();
+        assert_eq!((again.bounds_hash(), again.width()), (cut.bounds_hash(), cut.width()));
+        assert!(of_bounds(3, &bounds_of(&cut)).is_err(), "not as many for each machine");
         assert!(bounds(&even, &[Word::default().numbers(&[1]).end()]).is_err());
     }
 }

@@ -1,8 +1,9 @@
 //! An epoch of a machine: from edges to a result, or to the loss of a machine.
 //!
 //! ```text
-//! meet   number, secret, sub-ranges and senders of the epoch, and the
-//!        checkpoint that it begins with, if all have one       (rank 0 says them)
+//! meet   number, secret, sub-ranges and senders of the epoch    (rank 0 says them)
+//! meet   the checkpoint that it begins with, if all have one, with bounds of sub-ranges
+//! meet   weights of vertices, where there is none              bounds
 //! meet   where the ends of lanes are                           lanes are led
 //! meet   totals of the first values; edges were audited        decision 0
 //! meet   totals of iteration i; updates were audited           decision i ...
@@ -167,10 +168,13 @@ impl Epoch<'_> {
         let sub_ranges = cut.count() as usize / machines;
         let senders = senders.min(sub_ranges);
         let place = MachinePosition { rank: self.rank, machines, sub_ranges, senders };
-        let cut = self.cut_by_edges(table, place, &cut)?;
+        let from = self.checkpoint(table, &cut)?;
+        let cut = match &from {
+            Some(from) => cutting::of_bounds(machines, &from.bounds)?,
+            None => self.cut_by_edges(table, place, &cut)?,
+        };
         let protection = protection(self.trust, &self.job.settings);
         let common = Common { epoch, protection, secret: Secret::new(key), key };
-        let from = self.checkpoint(table, sub_ranges)?;
         let interval = RefCell::new(Interval::new(self.job.settings.checkpoint_every));
         Ok(Agreed { common, cut: Arc::new(cut), place, from, interval })
     }
@@ -191,28 +195,31 @@ impl Epoch<'_> {
         cutting::cut(machines, &answer)
     }
 
-    /// The newest checkpoint that all machines have.
-    fn checkpoint(&self, table: &mut Table, sub_ranges: usize) -> Result<Option<Due>, Stop> {
+    /// The newest checkpoint that all machines have, of as many sub-ranges as these.
+    fn checkpoint(&self, table: &mut Table, even: &Partitions) -> Result<Option<Due>, Stop> {
+        let sub_ranges = even.count() as usize / self.machines;
         let mine = Word::default().numbers(&self.checkpoints.whole(sub_ranges));
         let quiet: (_, Watch<'_>) = (&self.ending, &|| Ok(()));
         let answer = table.long_barrier(mine.end(), quiet, |table, words| {
             let of = |word: &Vec<u8>| WordReader(word).numbers();
             let all = words.iter().map(of).collect::<Result<Vec<_>, _>>()?;
             let candidates = all.first().into_iter().flatten().rev();
-            let mut common = candidates.filter(|of| all.iter().all(|other| other.contains(of)));
-            let Some(&iteration) = common.next() else { return Ok(Word::default().end()) };
+            let common = candidates.filter(|of| all.iter().all(|other| other.contains(of)));
             let most = self.job.vertices * self.job.kernel.kept_bytes().unwrap_or(0);
-            // A large file takes long, and others wait.
-            let read = table.attended(|| self.checkpoints.read(iteration, 0, most))?;
-            let Due { edges, control, .. } = read?.due;
-            Ok(Word::default().number(iteration).number(edges).bytes(&control).end())
+            for &iteration in common {
+                // A large file takes long, and others wait.
+                let read = table.attended(|| self.checkpoints.read(iteration, 0, most))?;
+                let due = read?.due;
+                if due.is_of(even) {
+                    return Ok(due.word().end());
+                }
+            }
+            Ok(Word::default().end())
         })?;
         if answer.is_empty() {
             return Ok(None);
         }
-        let mut reader = WordReader(&answer);
-        let (iteration, edges) = (reader.number()?, reader.number()?);
-        Ok(Some(Due { iteration, edges, control: reader.bytes()?.into() }))
+        Ok(Some(Due::read(&mut WordReader(&answer))?))
     }
 
     /// Facts that the threads of the machine must know.
@@ -279,8 +286,10 @@ impl Epoch<'_> {
             }
             let total = self.job.kernel.total_bytes();
             let last: Arc<[u8]> = control.get(..total).unwrap_or_default().into();
-            let due = Due { iteration, edges, control: control[..].into() };
-            let due = is_due.then_some(due);
+            let due = is_due.then(|| {
+                let bounds = cutting::bounds_of(&agreed.cut);
+                Due { iteration, edges, control: control[..].into(), bounds }
+            });
             kept = due.as_ref().map(|due| due.iteration);
             threads.tell(|| Order::Iterate(iteration, last.clone(), due.clone()));
         }

@@ -30,15 +30,22 @@ const MACHINES: usize = 3;
 const VERTICES: u32 = 60;
 
 fn job(transport: Transport, iterations: u32) -> Job {
+    job_of(ranks(iterations), Reading::default(), transport)
+}
+
+fn ranks(iterations: u32) -> MessageKernel {
     let program =
         PageRank::<f64>::new(VERTICES.into(), 0.85, iterations.into(), 0.0, Dangling::Spread);
-    let kernel = FoldKernel::of(Arc::new(program));
-    job_of(kernel.into(), Reading::default(), transport)
+    FoldKernel::of(Arc::new(program)).into()
 }
 
 fn job_of(kernel: MessageKernel, reading: Reading, transport: Transport) -> Job {
     let pairs = (0..600).map(|edge| [edge * 7 % VERTICES, edge * edge % VERTICES]).collect();
-    let edges = Arc::new(EdgeList::from_pairs(pairs));
+    job_on(EdgeList::from_pairs(pairs), kernel, reading, transport)
+}
+
+fn job_on(edges: EdgeList, kernel: MessageKernel, reading: Reading, transport: Transport) -> Job {
+    let edges = Arc::new(edges);
     let input = move |me| -> Box<dyn Input> { Box::new(Share::new(edges.clone(), reading, me)) };
     let settings = Settings { transport, sub_ranges: 2, stripe_vertices: 7, ..Settings::default() };
     Job::new(kernel, VERTICES.into(), Arc::new(input), settings).unwrap()

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use welter_protocol::Rank;
 use welter_protocol::checkpoint::Manifest;
+use welter_protocol::partitions::Partitions;
 
 use super::*;
 use crate::Parts;
@@ -77,18 +78,18 @@ impl Host for Killer {
 
 /// A run in which machines are lost so, which makes a checkpoint as often as it can.
 fn survived(transport: Transport, kills: &[(Rank, u32, bool)]) -> (Finished, Vec<u32>) {
-    survived_by(move || job(transport, ITERATIONS), kills)
+    survived_by(move |_| job(transport, ITERATIONS), kills)
 }
 
-/// As [`survived`], of these jobs.
+/// As [`survived`], of these jobs of machines, by rank.
 fn survived_by(
-    make: impl Fn() -> Job + Send + 'static,
+    mut make: impl FnMut(Rank) -> Job + Send + 'static,
     kills: &[(Rank, u32, bool)],
 ) -> (Finished, Vec<u32>) {
     let directory = TempDir::new().unwrap();
     let it = run_of(MACHINES);
-    let task = move |_| {
-        let mut job = make();
+    let task = move |rank| {
+        let mut job = make(rank);
         job.settings.checkpoint_every = Duration::ZERO;
         // One kind of lanes has a sender thread.
         job.settings.senders = usize::from(job.settings.transport == Transport::Udp);
@@ -148,7 +149,7 @@ fn a_machine_that_is_lost_with_its_files_begins_the_run_anew() {
 #[test]
 fn programs_that_do_not_fold_begin_anew_when_a_machine_is_lost() {
     let value = |bytes: &[u8]| f64::from_ne_bytes(bytes[..8].try_into().unwrap());
-    let beliefs = || beliefs(Transport::Tcp, ITERATIONS);
+    let beliefs = |_: Rank| beliefs(Transport::Tcp, ITERATIONS);
     let (expected, began) = survived_by(beliefs, &[]);
     assert_eq!((expected.restarts, began), (0, vec![]));
     let (finished, began) = survived_by(beliefs, &[(1, 40, false)]);
@@ -158,5 +159,58 @@ fn programs_that_do_not_fold_begin_anew_when_a_machine_is_lost() {
     for (found, right) in found.chunks_exact(8).zip(right.chunks_exact(8)) {
         let [found, right] = [found, right].map(value);
         assert!((found - right).abs() < 1e-5, "{found} for {right}");
+    }
+}
+
+/// A job of edges of which the first half lead among the first half of the vertices, and lie in one
+/// long part, or in several as all others do.
+fn job_in_parts(is_long: bool) -> Job {
+    let half = VERTICES / 2;
+    let pair = |edge: u32| {
+        let first = if edge < 300 { 0 } else { half };
+        [first + edge * 7 % half, first + edge * edge % half]
+    };
+    let pairs: Vec<[u32; 2]> = (0..600).map(pair).collect();
+    let mut edges = EdgeList::new(None, false);
+    let (long, short) = pairs.split_at(if is_long { 300 } else { 0 });
+    edges.push(long.to_vec(), Vec::new());
+    short.chunks(10).for_each(|pairs| edges.push(pairs.to_vec(), Vec::new()));
+    job_on(edges, ranks(ITERATIONS), Reading::default(), Transport::Tcp)
+}
+
+/// Bounds of sub-ranges by shares of these edges, those of machine 1 in parts as it has them.
+fn weighed_bounds(is_long: bool) -> Arc<[u64]> {
+    let shares = (0..2 * MACHINES).map(|share| {
+        let job = job_in_parts(is_long && share % MACHINES == 1);
+        (job.input)((share, 2 * MACHINES))
+    });
+    let ending = ending::Ending::default();
+    let word = cutting::weighed(shares, VERTICES.into(), &ending, || Ok(())).unwrap().end();
+    let widest = u64::from(VERTICES).div_ceil(2 * MACHINES as u64);
+    let even = Partitions::fitting(MACHINES, VERTICES.into(), 1, widest).unwrap();
+    let answer = cutting::bounds(&even, &[word]).unwrap().end();
+    cutting::bounds_of(&cutting::cut(MACHINES, &answer).unwrap())
+}
+
+#[test]
+fn a_machine_whose_input_has_other_parts_continues_as_it_was_cut() {
+    assert_ne!(weighed_bounds(true), weighed_bounds(false), "samples are of parts");
+    let (expected, _) = survived_by(|_| job_in_parts(false), &[]);
+    let mut starts = [0; MACHINES];
+    let make = move |rank: Rank| {
+        starts[rank] += 1;
+        job_in_parts(starts[rank] > 1)
+    };
+    let (finished, began) = survived_by(make, &[(1, 40, false)]);
+    assert_eq!((finished.restarts, began.len()), (1, 1));
+    assert!(began[0] > 0, "it begins with a checkpoint: {began:?}");
+    assert_eq!(finished.manifest.shape.bounds, expected.manifest.shape.bounds);
+    let (found, right) = (finished.vertices(), expected.vertices());
+    let width = Job::vertex_bytes(&ranks(1)) as usize;
+    assert_eq!((found.len(), right.len()), (VERTICES as usize * width, found.len()));
+    for (found, right) in found.chunks_exact(width).zip(right.chunks_exact(width)) {
+        let [found, right] =
+            [found, right].map(|bytes| f64::from_ne_bytes(bytes[..8].try_into().unwrap()));
+        assert!((found - right).abs() < 1e-12, "{found} for {right}");
     }
 }
