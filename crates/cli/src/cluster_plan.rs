@@ -157,7 +157,7 @@ impl Premises<'_> {
         };
         let sending = match budget {
             Some(budget) => within(budget).map_err(|need| least(need, within))?,
-            None => self.sending.clone(),
+            None => self.sending.clone().without_budget(&demand(None)),
         };
         let footprint = sending.footprint(&demand(budget));
         let work = self.work((reading, sending.sub_ranges));

@@ -18,10 +18,11 @@
 //! beyond        an eighth, which the allocator has beyond what it was asked for
 //! ```
 //!
-//! Of a budget, what a machine must have comes first, with bins that are halved where that helps;
-//! then updates that are grouped, for as many as come to a machine of even work and half more; the
-//! rest is for edges. Sub-ranges are by edges and at most [`WIDER`] times as wide as even ones, so
-//! that many vertices are counted.
+//! Of a budget, what a machine must have comes first, with bins that are halved where that helps,
+//! and wider stripes, of which there are fewer, where it is not enough; then updates that are
+//! grouped, for as many as come to a machine of even work and half more; the rest is for edges.
+//! Without a budget bins have a bound of their own ([`Settings::without_budget`]). Sub-ranges are
+//! by edges and at most [`WIDER`] times as wide as even ones, so that many vertices are counted.
 //!
 //! **Invariant:** a machine keeps the budget that it was planned for, or ends with 78 where more
 //! updates come than it has room for. Tested by `machines_that_send_keep_their_budget`.
@@ -49,6 +50,12 @@ const CHUNK_EDGES_MIN: usize = 1 << 12;
 /// Number of times that bins are halved at most.
 const HALVINGS: u32 = 5;
 
+/// Number of times that stripes are made twice as wide at most, once bins were halved as often.
+const WIDENINGS: u32 = 10;
+
+/// Bytes of edges that wait for their chunk, at most, where no budget says how much room there is.
+const BINS_BYTES: u64 = 512 << 20;
+
 /// Bytes that a budget grows by at least while one is looked for in which all updates have room.
 const LEAST_STEP: u64 = 4 << 10;
 
@@ -75,9 +82,9 @@ impl Settings {
     /// # Errors
     /// With the least budget that would do.
     pub fn within(self, budget: u64, demand: &Demand<'_>) -> Result<Self, u64> {
-        let sizes: Vec<(Self, u64)> = (0..=HALVINGS)
-            .map(|times| {
-                let settings = self.halved(times, demand);
+        let sizes: Vec<(Self, u64)> = self
+            .narrower(demand)
+            .map(|settings| {
                 let bytes = settings.footprint(demand).memory_bytes();
                 (settings, bytes)
             })
@@ -100,6 +107,20 @@ impl Settings {
         })
     }
 
+    /// Settings like these, or with smaller bins, or wider stripes and so fewer bins, for a machine
+    /// without a budget: the first with which edges that wait take no more than 512 MiB. Where
+    /// there are more sub-ranges than that has room for, those with which they take least.
+    #[must_use]
+    pub fn without_budget(self, demand: &Demand<'_>) -> Self {
+        let is_enough = |settings: &Self| settings.bin_bytes(demand) <= BINS_BYTES;
+        let least = || self.narrower(demand).min_by_key(|settings| settings.bin_bytes(demand));
+        let found = self.narrower(demand).find(is_enough).or_else(least);
+        let found = found.map(|found| (found.chunk_edges, found.stripe_vertices));
+        let (chunk_edges, stripe_vertices) =
+            found.unwrap_or((self.chunk_edges, self.stripe_vertices));
+        Self { chunk_edges, stripe_vertices, ..self }
+    }
+
     /// Settings like these, with which a machine keeps a budget whatever comes: updates that wait
     /// for their group have room where those of all vertices come to one machine.
     ///
@@ -116,11 +137,27 @@ impl Settings {
         Err(budget.saturating_add(lacking.saturating_mul(9) / 4).saturating_add(LEAST_STEP))
     }
 
-    /// Settings with bins that were halved so often, no edges in memory, and the least room for
+    /// Settings whose bins take less and less, with no edges in memory and the least room for
     /// updates.
+    fn narrower(&self, demand: &Demand<'_>) -> impl Iterator<Item = Self> {
+        (0..=HALVINGS + WIDENINGS).map(move |times| self.halved(times, demand))
+    }
+
+    /// Settings with bins that were halved so often, or as often as they may be and stripes that
+    /// were made wider from then on.
     fn halved(&self, times: u32, demand: &Demand<'_>) -> Self {
-        let chunk_edges = (self.chunk_edges >> times).max(CHUNK_EDGES_MIN.min(self.chunk_edges));
-        Self { chunk_edges, grouped_bytes: demand.grouped(), edge_bytes: 0, ..self.clone() }
+        let halvings = times.min(HALVINGS);
+        let least = CHUNK_EDGES_MIN.min(self.chunk_edges);
+        let chunk_edges = (self.chunk_edges >> halvings).max(least);
+        let stripe_vertices = match times - halvings {
+            0 => self.stripe_vertices,
+            // From the width on that they have in this graph.
+            wider => {
+                ranges::width(self.stripe_vertices, demand.vertices).saturating_mul(1 << wider)
+            }
+        };
+        let grouped_bytes = demand.grouped();
+        Self { chunk_edges, stripe_vertices, grouped_bytes, edge_bytes: 0, ..self.clone() }
     }
 
     /// Figures of each machine.
@@ -315,126 +352,4 @@ impl Demand<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use welter_algorithms::bp::Potential;
-    use welter_algorithms::pagerank::Dangling;
-    use welter_algorithms::{Cdlp, Lcc, PageRank, SumProduct, Triangles};
-    use welter_engine::chunks::{ExtendedKernel, FoldKernel, IntersectKernel};
-    use welter_model::group::Grouped;
-
-    use super::*;
-
-    fn kernels() -> [MessageKernel; 2] {
-        let ranks = PageRank::<f64>::new(1 << 20, 0.85, 9, 0.0, Dangling::Spread);
-        let ranks = FoldKernel::of(Arc::new(ranks));
-        [ranks.into(), FoldKernel::of(Arc::new(Grouped(Cdlp::new(3)))).into()]
-    }
-
-    /// Kernels of programs that do not fold.
-    fn others() -> [MessageKernel; 3] {
-        let potential = Potential::<2>::coupled(0.3).unwrap();
-        let beliefs = SumProduct::<2, 1>::new(potential, 9, 0.0).unwrap();
-        [
-            ExtendedKernel::of(Arc::new(beliefs)).into(),
-            IntersectKernel::of(Arc::new(Triangles)).into(),
-            IntersectKernel::of(Arc::new(Lcc)).into(),
-        ]
-    }
-
-    fn demand(kernel: &MessageKernel, machines: usize) -> Demand<'_> {
-        let (vertices, edges, input_bytes) = (1 << 20, 1 << 25, 1 << 20);
-        Demand { kernel, machines, vertices, edges, edge_bytes: 6, input_bytes }
-    }
-
-    #[test]
-    fn a_budget_is_kept_or_the_least_one_is_named() {
-        for kernel in kernels().into_iter().chain(others()) {
-            for machines in [1, 2, 7] {
-                let demand = demand(&kernel, machines);
-                let all = Settings { sub_ranges: 2, ..Settings::default() };
-                let wanted = all.footprint(&demand).memory_bytes();
-                let least = all.clone().within(0, &demand).unwrap_err();
-                assert_eq!(all.clone().within(least - 1, &demand).unwrap_err(), least);
-                for budget in [least, least + (1 << 20), 2 * wanted.max(least)] {
-                    let found = all.clone().within(budget, &demand).unwrap();
-                    let bound = Footprint::memory_bytes(&found.footprint(&demand));
-                    assert!(bound <= budget, "{bound} of {budget}");
-                    // Edges beyond the estimate are bounded too.
-                    let extra = found.edge_bytes.saturating_sub(demand.packed());
-                    assert!(bound + extra <= budget, "{extra} beyond {bound} of {budget}");
-                }
-                let found = all.clone().within(4 * wanted.max(least), &demand).unwrap();
-                assert_eq!(found.chunk_edges, all.chunk_edges, "nothing is halved for nothing");
-                assert!(found.edge_bytes >= demand.packed(), "all edges are in memory");
-            }
-        }
-    }
-
-    #[test]
-    fn updates_of_all_machines_have_room_where_that_is_wanted() {
-        let [merged, grouped] = kernels();
-        let all = Settings { sub_ranges: 2, ..Settings::default() };
-        let demand_of = |kernel| demand(kernel, 3);
-        let least = all.clone().within(0, &demand_of(&merged)).unwrap_err();
-        let found = all.clone().surely_within(least, &demand_of(&merged)).unwrap();
-        assert_eq!(found.grouped_bytes, u64::MAX, "nothing waits for its group");
-        let demand = demand_of(&grouped);
-        let mut budget = all.clone().within(0, &demand).unwrap_err();
-        assert!(all.clone().within(budget, &demand).is_ok());
-        let found = loop {
-            match all.clone().surely_within(budget, &demand) {
-                Ok(found) => break found,
-                Err(need) => {
-                    assert!(need > budget);
-                    budget = need;
-                }
-            }
-        };
-        assert!(found.grouped_bytes >= 3 * demand.grouped_all());
-        assert!(found.footprint(&demand).memory_bytes() <= budget);
-    }
-
-    #[test]
-    fn sender_threads_take_memory_and_spare_connections() {
-        let [kernel, _] = kernels();
-        let demand = demand(&kernel, 3);
-        let of = |transport, senders| {
-            let settings = Settings { transport, sub_ranges: 4, senders, ..Settings::default() };
-            let memory = settings.footprint(&demand).memory;
-            let part = |name| memory.iter().find(|(of, _)| *of == name).unwrap().1;
-            [part("process"), part("buckets")]
-        };
-        for transport in [Transport::Tcp, Transport::Udp] {
-            let [none, one, all] = [0, 1, 4].map(|senders| of(transport, senders));
-            assert_eq!([one[0] - none[0], all[0] - none[0]], [THREAD_BYTES, 4 * THREAD_BYTES]);
-            assert!(one[1] < none[1] && all[1] == none[1], "{transport:?}: buffers of connections");
-        }
-        let [none, one, all] = [0, 1, 4].map(|senders| of(Transport::Shared, senders)[1]);
-        assert!(one < all && none < all, "buckets are copied into regions");
-    }
-
-    #[test]
-    fn more_machines_take_less_each_and_less_is_on_disk_in_more_memory() {
-        let [kernel, grouped] = kernels();
-        let of = |machines| Settings::default().footprint(&demand(&kernel, machines));
-        let [one, two, four] = [1, 2, 4].map(of);
-        assert_eq!(one.sent_bytes, 0, "one machine has no other to send to");
-        assert!(
-            one.memory_bytes() > two.memory_bytes() && two.memory_bytes() > four.memory_bytes()
-        );
-        let demand = demand(&grouped, 2);
-        let least = Settings::default().within(0, &demand).unwrap_err();
-        let disk = [least, least + (64 << 20), least + (1 << 30)].map(|budget| {
-            let found = Settings::default().within(budget, &demand).unwrap();
-            (found.footprint(&demand).disk[0].1, found.grouped_bytes)
-        });
-        assert!(disk.is_sorted_by(|one, next| one.0 > next.0 && one.1 < next.1), "{disk:?}");
-        assert_eq!(disk[2].0, 0);
-        let edge_bytes = 1 << 20;
-        let bounded = Settings { edge_bytes, ..Settings::default() };
-        let found = bounded.within(1 << 32, &demand).unwrap();
-        assert_eq!(found.edge_bytes, edge_bytes, "what the user says is the most");
-    }
-}
+mod tests;
