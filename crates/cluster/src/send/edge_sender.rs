@@ -11,7 +11,7 @@ use super::error::Stop;
 use super::messages::Messages;
 
 /// Edges that wait for a ring, at most.
-const WAITING: usize = 256;
+pub(super) const WAITING: usize = 256;
 
 /// Edges of a share that is being read, by ring.
 pub(super) struct EdgeSender {

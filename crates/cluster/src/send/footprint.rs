@@ -9,10 +9,10 @@
 //!               where edges have states
 //! signals       of ghosts, with their places, and own vertices that are ghosts elsewhere
 //! answers       to rows that pass, where they were met and where they were not sent yet
-//! combining     the stripe of each computation thread, in which updates meet before they are sent;
-//!               with tables by which threads find sub-ranges and stripes
+//! combining     the stripe of each computation thread, in which updates meet before they are sent
 //! buckets       rings of all pairs of threads, and what comes in parts
-//! bins          edges that wait for their chunk to be full
+//! bins          edges that wait for their chunk to be full, and before that for their ring, and
+//!               tables by which threads find sub-ranges and stripes
 //! edges         chunks, as far as memory has room; those beyond are on the disk
 //! updates       those that wait for their group, or keys and rows of neighbours
 //! beyond        an eighth, which the allocator has beyond what it was asked for
@@ -32,6 +32,8 @@ use welter_worker::KEY_BYTES;
 
 use super::bundles::BUNDLE_BYTES;
 use super::cutting::WIDER;
+use super::edge_sender::WAITING;
+use super::edges::record_bytes;
 use super::gathered::grouped_bytes;
 use super::kernel::MessageKernel;
 use super::lanes::BUCKETS;
@@ -43,6 +45,12 @@ use crate::footprint::{Footprint, PROCESS_BYTES, THREAD_BYTES};
 
 /// Bytes of an edge in a bin.
 const BINNED_BYTES: u64 = 16;
+
+/// Bytes of the edges that wait for a ring, at a thread.
+const RING_BYTES: u64 = (WAITING * (size_of::<u32>() + record_bytes(true))) as u64;
+
+/// Bytes of the tables of a thread by which sub-ranges and stripes are found.
+const TABLES_BYTES: u64 = 2 * (64 << 10);
 
 /// Edges of a chunk, at least.
 const CHUNK_EDGES_MIN: usize = 1 << 12;
@@ -278,7 +286,7 @@ impl Settings {
         bucket * (few * rings + (machines - 1) * to_machine)
     }
 
-    /// Bytes of edges that wait, and of the one chunk of each thread that is being made.
+    /// Bytes of edges that wait, of the one chunk of each thread that is being made, and of tables.
     fn bin_bytes(&self, demand: &Demand<'_>) -> u64 {
         let (threads, chunk) = (self.sub_ranges as u64, self.chunk_edges as u64);
         let width = ranges::width(self.stripe_of(demand.kernel), demand.vertices);
@@ -286,7 +294,9 @@ impl Settings {
         let bins = threads * stripes;
         let waiting = (bins * chunk).min(2 * demand.own_edges());
         let record = demand.kernel.edge_bytes() as u64 + 8;
-        waiting * BINNED_BYTES + threads * 2 * chunk * (BINNED_BYTES + record)
+        let rings = threads * demand.machines as u64;
+        let of_thread = 2 * chunk * (BINNED_BYTES + record) + rings * RING_BYTES + TABLES_BYTES;
+        waiting * BINNED_BYTES + threads * of_thread
     }
 }
 

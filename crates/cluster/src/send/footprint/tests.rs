@@ -88,6 +88,20 @@ fn bins_have_a_bound_where_there_is_no_budget() {
 }
 
 #[test]
+fn edges_that_wait_for_rings_and_tables_are_counted() {
+    let [kernel, _] = kernels();
+    // No edge waits for a chunk.
+    let bins = |machines, sub_ranges| {
+        let settings = Settings { sub_ranges, ..Settings::default() };
+        settings.bin_bytes(&Demand { edges: 0, ..demand(&kernel, machines) })
+    };
+    // A thread has a ring to each sub-range, 4 KiB, and two tables of 64 KiB.
+    assert_eq!(bins(3, 1) - bins(2, 1), 4 << 10);
+    let chunks = 2 * (1 << 17) * (16 + 4 + 8);
+    assert_eq!(bins(5, 4), 4 * (chunks + 20 * (4 << 10) + (128 << 10)));
+}
+
+#[test]
 fn stripes_are_wider_where_halved_bins_do_not_fit() {
     let [kernel, _] = kernels();
     let (all, demand) = (Settings { sub_ranges: 4, ..Settings::default() }, large(&kernel));
