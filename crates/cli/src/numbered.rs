@@ -155,6 +155,10 @@ impl EdgeStream for OwnShare {
         self.count
     }
 
+    fn held_edges(&self) -> u64 {
+        self.edges.held_edges()
+    }
+
     fn weighted(&self) -> bool {
         self.weighted
     }
@@ -262,6 +266,7 @@ mod tests {
             assert_eq!(pairs(&*graph.edges), expected);
             assert_eq!((graph.vertices, graph.edges.slots()), (vertices, Some(vertices)));
             assert_eq!((graph.edges.edges(), graph.edges.weighted()), (9, true));
+            assert_eq!(graph.edges.held_edges(), 2, "those of this machine alone");
         }
         let wrong = Numbered::of_share(shared(None, SharedIds::Numbered(None, 5)));
         assert_eq!(wrong.err().and_then(|it| it.kind()), Some(FailureKind::Internal));

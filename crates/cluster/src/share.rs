@@ -269,9 +269,11 @@ impl Share {
 
     /// Edges of the share, or about as many where parts do not know theirs.
     fn expected_edges(&self) -> u64 {
-        let all = self.stream.edges();
-        let even = u128::from(all) * self.parts.len() as u128 / self.stream.parts().max(1) as u128;
-        (self.own.end - self.own.start).min(even as u64).max(1)
+        if self.own.end < u64::MAX {
+            return self.own.end - self.own.start;
+        }
+        let (held, parts) = (self.stream.held_edges(), self.stream.parts().max(1));
+        (u128::from(held) * self.parts.len() as u128 / parts as u128) as u64
     }
 
     /// Whether nothing more is to come than what is at hand.
@@ -330,7 +332,8 @@ impl Input for Share {
             self.each(edges_max, visit)?;
             return Ok(1);
         }
-        Ok((self.expected_edges() / found).max(1))
+        // To the nearest.
+        Ok((self.expected_edges().saturating_add(found / 2) / found).max(1))
     }
 }
 

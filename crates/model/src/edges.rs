@@ -55,6 +55,12 @@ pub trait EdgeStream: Send + Sync {
     /// Number of edges in all parts together. Exact.
     fn edges(&self) -> u64;
 
+    /// Number of edges in the parts of this stream, where [`Self::edges`] has those of the graph of
+    /// which it is a share.
+    fn held_edges(&self) -> u64 {
+        self.edges()
+    }
+
     /// Whether batches carry weights.
     fn weighted(&self) -> bool;
 

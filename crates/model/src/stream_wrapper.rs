@@ -97,6 +97,10 @@ impl<W: StreamWrapper> EdgeStream for W {
         self.inner().edges()
     }
 
+    fn held_edges(&self) -> u64 {
+        self.inner().held_edges()
+    }
+
     fn weighted(&self) -> bool {
         self.inner().weighted()
     }

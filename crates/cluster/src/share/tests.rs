@@ -43,7 +43,7 @@ fn pairs_of(stream: &dyn EdgeStream) -> Vec<[u32; 2]> {
     found
 }
 
-/// A list whose parts do not know how many edges they have.
+/// A list whose parts do not know how many edges they have, of a graph of a hundred times as many.
 struct Unknown(EdgeList);
 
 impl EdgeStream for Unknown {
@@ -52,6 +52,10 @@ impl EdgeStream for Unknown {
     }
 
     fn edges(&self) -> u64 {
+        100 * self.0.edges()
+    }
+
+    fn held_edges(&self) -> u64 {
         self.0.edges()
     }
 
@@ -216,6 +220,52 @@ fn a_sample_stands_for_all_edges_of_a_share() {
     };
     one.sample(1000, stop).unwrap();
     assert_eq!(visits, 1, "a visitor that has enough is shown no more");
+}
+
+/// Edges that a share visits of a sample, and how many each stands for.
+fn sampled(share: &mut Share) -> (u64, u64) {
+    let mut found = 0;
+    let count = &mut |edges: &[InputEdge]| {
+        found += edges.len() as u64;
+        true
+    };
+    let each = share.sample(1000, count).unwrap();
+    (found, each)
+}
+
+#[test]
+fn a_sample_stands_for_the_edges_of_its_share_whatever_the_parts_are() {
+    // The share has 2^18 of 2^21 edges, in one part of many: others have few edges. Every other
+    // piece is looked at.
+    let long = 1 << 18;
+    let mut list = EdgeList::new(Some(9), false);
+    list.push(vec![[1, 2]; long], Vec::new());
+    (0..7 * 64).for_each(|_| list.push(vec![[3, 4]; long / 64], Vec::new()));
+    let mut share = Share::new(Arc::new(list), Reading::default(), (0, 8));
+    assert_eq!(share.expected_edges(), long as u64);
+    let (found, each) = sampled(&mut share);
+    assert_eq!((found, each), (long as u64 / 2, 2));
+    // The stream holds a hundredth of the graph, in parts that do not know their edges.
+    let (parts, part) = (128, 1 << 14);
+    let mut list = EdgeList::new(Some(9), false);
+    (0..parts).for_each(|_| list.push(vec![[1, 2]; part], Vec::new()));
+    let stream: Arc<dyn EdgeStream> = Arc::new(Unknown(list));
+    let mut stands_for = 0;
+    for rank in 0..2 {
+        let mut share = Share::new(stream.clone(), Reading::default(), (rank, 2));
+        assert_eq!(share.expected_edges(), (parts / 2 * part) as u64);
+        let (found, each) = sampled(&mut share);
+        stands_for += found * each;
+    }
+    let edges = (parts * part) as u64;
+    assert!(stands_for.abs_diff(edges) <= edges / 8, "{stands_for} for {edges}");
+    // Shares of 1.6 and 1.4 times as many edges as are looked at.
+    let list = Arc::new(EdgeList::from_pairs(vec![[1, 2]; 10_000]));
+    let mut share = Share::new(list, Reading::default(), (0, 1));
+    (share.own, share.parts) = (0..16_000, 0..1);
+    assert_eq!(sampled(&mut share), (10_000, 2));
+    share.own = 0..14_000;
+    assert_eq!(sampled(&mut share), (10_000, 1));
 }
 
 #[test]
