@@ -218,6 +218,10 @@ impl Share {
         let (piece_max, mut count) = (made_at_a_time(edges_max), 0);
         let goes_on = Cell::new(true);
         let mut on_batch = |batch: Batch<'_>| {
+            // Some streams call again.
+            if !goes_on.get() {
+                return false;
+            }
             let within = match sample {
                 None => own_of(own, passed, batch.pairs.len()),
                 Some(_) => 0..batch.pairs.len(),

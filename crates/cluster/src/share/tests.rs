@@ -76,6 +76,55 @@ impl EdgeStream for Unknown {
     }
 }
 
+/// A list that calls again after its visitor had enough.
+struct Insistent(EdgeList);
+
+impl EdgeStream for Insistent {
+    fn parts(&self) -> usize {
+        self.0.parts()
+    }
+
+    fn edges(&self) -> u64 {
+        self.0.edges()
+    }
+
+    fn weighted(&self) -> bool {
+        self.0.weighted()
+    }
+
+    fn slots(&self) -> Option<u64> {
+        self.0.slots()
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        (0..3).try_for_each(|_| self.0.read(part, visit))
+    }
+}
+
+#[test]
+fn a_visitor_that_has_enough_is_not_called_again() {
+    let stream: Arc<dyn EdgeStream> = Arc::new(Insistent(EdgeList::from_pairs(vec![[0, 1]; 9])));
+    let mut share = Share::new(stream, Reading::default(), (0, 1));
+    assert_eq!(calls(|visit| share.each(100, visit).unwrap()), 2);
+    let mut each = 0;
+    assert_eq!(calls(|visit| each = share.sample(100, visit).unwrap()), 2);
+    assert_eq!(each, 1);
+}
+
+/// How often a visitor is called that has enough the second time.
+fn calls(visits: impl FnOnce(&mut dyn FnMut(&[InputEdge]) -> bool)) -> u32 {
+    let mut calls = 0;
+    visits(&mut |_: &[InputEdge]| {
+        calls += 1;
+        calls < 2
+    });
+    calls
+}
+
 #[test]
 fn edges_of_a_machine_are_counted_where_parts_do_not_know_them() {
     let mut list = EdgeList::new(Some(9), true);

@@ -207,11 +207,12 @@ impl KeptStream {
                     return Err(damaged(&self.volume, run, entry.range(), &what));
                 }
                 if pairs.len() >= BATCH_EDGES {
-                    if !visit(&pairs, &values) {
-                        break 'chunks;
-                    }
+                    let goes_on = visit(&pairs, &values);
                     pairs.clear();
                     values.clear();
+                    if !goes_on {
+                        break 'chunks;
+                    }
                 }
             }
         }

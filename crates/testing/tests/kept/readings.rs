@@ -1,7 +1,7 @@
 //! The edges of a kept graph as a stream: what was kept comes out again.
 
 use welter_engine::kept::KeptStream;
-use welter_model::edges::{Duplicates, EdgeStream, Reading};
+use welter_model::edges::{Batch, Duplicates, EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_testing::executors::Folder;
 
@@ -50,6 +50,26 @@ fn directed_edges_come_out_as_they_went_in() {
     assert!(!stream.weighted());
     let plain = Input::random(300, 10_000, false, 8);
     assert_eq!(sorted(&stream, &ids), sorted(&plain.list, &plain.ids));
+}
+
+#[test]
+fn a_visitor_of_edges_that_has_enough_is_not_called_again() {
+    // Few vertices, so that edges lie in few extents.
+    let input = Input::random(3000, 400_000, false, 8);
+    let (stream, _) = streamed(&input, false);
+    let mut most = 0;
+    for part in 0..stream.parts() {
+        let (mut calls, mut edges) = (0, 0);
+        let visit = &mut |batch: Batch<'_>| {
+            calls += 1;
+            edges += batch.pairs.len();
+            false
+        };
+        stream.read(part, visit).unwrap();
+        assert!(calls <= 1, "{calls} calls");
+        most = most.max(edges);
+    }
+    assert!(most >= 1 << 15, "some part has more edges than come at a time: {most}");
 }
 
 #[test]
