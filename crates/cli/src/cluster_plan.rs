@@ -358,16 +358,13 @@ pub(crate) fn refusal(budget: u64, need: u64) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use welter_algorithms::LabelPropagation;
     use welter_model::edges::EdgeList;
 
     use super::*;
-    use crate::preview::Top;
 
     #[test]
     fn work_on_chunks_is_shared_by_threads_that_stream() {
-        let unfound = || Failure::bug("no run has ended");
-        let program = ClusterProgram::fold(LabelPropagation, Top::Groups, move |_| Err(unfound()));
+        let program = ClusterProgram::of_labels();
         let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2]]);
         for streams in [1, 3] {
             let settings = Settings::new(2, 3, program.vertex_bytes, Route::Fold);

@@ -250,8 +250,15 @@ impl ClusterProgram {
         }
     }
 
+    /// A program by itself, which finds nothing.
+    #[cfg(test)]
+    pub(crate) fn of_labels() -> Self {
+        let program = welter_algorithms::LabelPropagation;
+        Self::fold(program, Top::Groups, |_| Err(Failure::bug("no run has ended")))
+    }
+
     /// A fold program, or one that groups.
-    pub(crate) fn fold<P: CompiledFold>(
+    pub(super) fn fold<P: CompiledFold>(
         program: P,
         top: Top,
         finding: impl Fn(&Ended<'_, P::Total>) -> Result<Finding, Failure> + Send + Sync + 'static,

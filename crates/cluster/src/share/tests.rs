@@ -115,7 +115,7 @@ fn a_visitor_that_has_enough_is_not_called_again() {
     assert_eq!(each, 1);
 }
 
-/// How often a visitor is called that has enough the second time.
+/// Calls of a visitor that has enough the second time.
 fn calls(visits: impl FnOnce(&mut dyn FnMut(&[InputEdge]) -> bool)) -> u32 {
     let mut calls = 0;
     visits(&mut |_: &[InputEdge]| {

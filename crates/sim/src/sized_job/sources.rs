@@ -140,7 +140,9 @@ mod tests {
         }
         let mut counts = [0_u32; 10];
         for _ in 0..10_000 {
-            drawn(3, 10, random).into_iter().for_each(|number| counts[number as usize] += 1);
+            for number in drawn(3, 10, random) {
+                counts[number as usize] += 1;
+            }
         }
         assert!(counts.iter().all(|count| count.abs_diff(3000) < 250), "{counts:?}");
     }

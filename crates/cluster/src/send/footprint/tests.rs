@@ -77,7 +77,7 @@ fn bins_have_a_bound_where_there_is_no_budget() {
         let rest = [&found, &all].map(|it| (it.edge_bytes, it.grouped_bytes));
         assert_eq!(rest[0], rest[1], "nothing else is bounded");
     }
-    // What has room stays, and of more sub-ranges than there is room for each has its bin.
+    // Settings that fit stay; each sub-range has a bin where there are more than have room.
     let small = Settings::default().without_budget(&demand(&kernel, 2));
     let all = Settings::default();
     assert_eq!(small.chunk_edges, all.chunk_edges);
