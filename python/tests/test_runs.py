@@ -196,6 +196,8 @@ def test_every_option_of_reading_has_its_parameter():
     elsewhere |= {"edge-memory", "encoding", "compression", "stripe-bits", "block-bits", "route"}
     elsewhere |= {"read-size", "write-size", "in-flight", "io", "no-combine", "no-fuse"}
     elsewhere |= {"disk", "edge-cache", "vertices-in-memory"}
+    # A graph in parts is kept by the command.
+    elsewhere |= {"cluster", "rank", "credentials", "insecure-trusted-network", "patience"}
     for option in options - elsewhere:
         name = merged.get(option, option).replace("-", "_")
         assert name in names, option
