@@ -24,8 +24,9 @@ use welter_engine::Machine;
 use welter_engine::kept::{self, KeepOptions, PartDraft, PartEntry, PartsList, StaleStaging};
 use welter_engine::plan::human_bytes;
 use welter_input::{Role, SharedInput, source as sources};
-use welter_model::edges::{Batch, EdgeStream, Reading, StreamError};
+use welter_model::edges::{EdgeStream, Reading};
 use welter_model::ids::IdMap;
+use welter_model::stream_wrapper::StreamWrapper;
 use welter_objects::Location;
 use welter_progress::{FailureKind, Progress};
 
@@ -417,37 +418,23 @@ struct PartEdges {
     weighted: bool,
 }
 
-impl EdgeStream for PartEdges {
-    fn parts(&self) -> usize {
-        self.edges.parts()
+impl StreamWrapper for PartEdges {
+    type Inner = dyn EdgeStream;
+
+    fn inner(&self) -> &Self::Inner {
+        &*self.edges
     }
 
-    fn edges(&self) -> u64 {
-        self.edges.edges()
-    }
-
-    fn weighted(&self) -> bool {
+    fn wrapped_weighted(&self) -> bool {
         self.weighted
     }
 
-    fn slots(&self) -> Option<u64> {
+    fn wrapped_slots(&self) -> Option<u64> {
         Some(self.slots)
     }
 
-    fn part_edges(&self, part: usize) -> Option<u64> {
-        self.edges.part_edges(part)
-    }
-
-    fn resident_bytes(&self) -> u64 {
+    fn wrapped_bytes(&self) -> u64 {
         self.edges.as_ref().resident_bytes() + self.numbers_bytes
-    }
-
-    fn read(
-        &self,
-        part: usize,
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        self.edges.read(part, visit)
     }
 }
 

@@ -16,10 +16,11 @@ use std::sync::Arc;
 
 use welter_cluster::{BatchCounter, Numbers, Renumbered, marks};
 use welter_input::{SharedIds, SharedInput};
-use welter_model::edge_sample::Sample;
-use welter_model::edges::{Batch, EdgeStream, Pair, StreamError};
+use welter_model::edge_sample::EdgeSample;
+use welter_model::edges::{EdgeStream, Pair};
 use welter_model::ids::IdMap;
 use welter_model::rank_select::RankSelectBitmap;
+use welter_model::stream_wrapper::StreamWrapper;
 use welter_model::table::VertexColumn;
 use welter_progress::FailureKind;
 
@@ -146,57 +147,39 @@ struct OwnShare {
     vertices: u64,
 }
 
-impl EdgeStream for OwnShare {
-    fn parts(&self) -> usize {
-        self.edges.parts()
+impl StreamWrapper for OwnShare {
+    type Inner = dyn EdgeStream;
+
+    fn inner(&self) -> &Self::Inner {
+        &*self.edges
     }
 
-    fn edges(&self) -> u64 {
+    fn wrapped_edges(&self) -> u64 {
         self.count
     }
 
-    fn held_edges(&self) -> u64 {
-        self.edges.held_edges()
-    }
-
-    fn weighted(&self) -> bool {
+    fn wrapped_weighted(&self) -> bool {
         self.weighted
     }
 
-    fn slots(&self) -> Option<u64> {
+    fn wrapped_slots(&self) -> Option<u64> {
         Some(self.vertices)
     }
 
-    fn part_edges(&self, part: usize) -> Option<u64> {
-        self.edges.part_edges(part)
+    /// A sample that was taken beforehand is of this machine's edges alone.
+    fn wrapped_sample(&self) -> Option<&EdgeSample> {
+        None
     }
 
     /// As if all edges were in memory, as plans of machines count them.
-    fn resident_bytes(&self) -> u64 {
+    fn wrapped_bytes(&self) -> u64 {
         self.count.saturating_mul(size_of::<Pair>() as u64)
-    }
-
-    fn read(
-        &self,
-        part: usize,
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        self.edges.read(part, visit)
-    }
-
-    fn sample(
-        &self,
-        part: usize,
-        of: (Sample, usize),
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        self.edges.sample(part, of, visit)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use welter_model::edges::EdgeList;
+    use welter_model::edges::{Batch, EdgeList};
     use welter_model::ids::Names;
 
     use super::*;

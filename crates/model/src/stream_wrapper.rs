@@ -47,6 +47,16 @@ pub trait StreamWrapper: Send + Sync {
     /// The stream inside.
     fn inner(&self) -> &Self::Inner;
 
+    /// [`EdgeStream::edges`] of the wrapper.
+    fn wrapped_edges(&self) -> u64 {
+        self.inner().edges()
+    }
+
+    /// [`EdgeStream::weighted`] of the wrapper.
+    fn wrapped_weighted(&self) -> bool {
+        self.inner().weighted()
+    }
+
     /// [`EdgeStream::slots`] of the wrapper.
     fn wrapped_slots(&self) -> Option<u64> {
         self.inner().slots()
@@ -94,7 +104,7 @@ impl<W: StreamWrapper> EdgeStream for W {
     }
 
     fn edges(&self) -> u64 {
-        self.inner().edges()
+        self.wrapped_edges()
     }
 
     fn held_edges(&self) -> u64 {
@@ -102,7 +112,7 @@ impl<W: StreamWrapper> EdgeStream for W {
     }
 
     fn weighted(&self) -> bool {
-        self.inner().weighted()
+        self.wrapped_weighted()
     }
 
     fn slots(&self) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! Shares of machines together, begun anew, and of streams that are cut otherwise.
 
 use welter_model::edges::{Duplicates, EdgeList};
+use welter_model::stream_wrapper::StreamWrapper;
 
 use super::*;
 use crate::own_edges::OwnEdges;
@@ -79,29 +80,28 @@ impl EdgeStream for Unknown {
 /// A list that calls again after its visitor had enough.
 struct Insistent(EdgeList);
 
-impl EdgeStream for Insistent {
-    fn parts(&self) -> usize {
-        self.0.parts()
+impl StreamWrapper for Insistent {
+    type Inner = EdgeList;
+
+    fn inner(&self) -> &EdgeList {
+        &self.0
     }
 
-    fn edges(&self) -> u64 {
-        self.0.edges()
-    }
-
-    fn weighted(&self) -> bool {
-        self.0.weighted()
-    }
-
-    fn slots(&self) -> Option<u64> {
-        self.0.slots()
-    }
-
-    fn read(
+    fn read_through(
         &self,
         part: usize,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
     ) -> Result<(), StreamError> {
         (0..3).try_for_each(|_| self.0.read(part, visit))
+    }
+
+    fn sample_through(
+        &self,
+        part: usize,
+        of: (Sample, usize),
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        (0..3).try_for_each(|_| self.0.sample(part, of, visit))
     }
 }
 
