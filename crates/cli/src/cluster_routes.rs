@@ -58,6 +58,25 @@ pub(crate) struct RouteChoice {
 }
 
 impl RouteChoice {
+    /// A route with its plan, the bytes of memory that it was planned for, and why it is taken.
+    /// Chunks have no placement yet.
+    fn new(
+        premises: &Premises<'_>,
+        (route, plan, memory_bytes): (MachineRoute, Option<MachinePlan>, Option<u64>),
+        reason: String,
+    ) -> Self {
+        Self {
+            route,
+            settings: Settings { route: protocol(route), ..premises.settings },
+            plan,
+            reason,
+            placement: None,
+            speeds: Speeds::default(),
+            memory_bytes,
+            routes: Vec::new(),
+        }
+    }
+
     /// The choice, as a machine is told it.
     pub(crate) fn told(&self) -> String {
         format!("{}:{}", self.route.name(), self.memory_bytes.unwrap_or(0))
@@ -200,18 +219,7 @@ fn fixed(
         plan => plan,
     };
     let plan = plan.map_err(|need| refusal(stated.unwrap_or(need), need))?;
-    let settings = Settings { route: protocol(route), ..premises.settings };
-    let reason = "it is stated".to_owned();
-    Ok(RouteChoice {
-        route,
-        settings,
-        plan,
-        reason,
-        placement: None,
-        speeds: Speeds::default(),
-        memory_bytes: budget,
-        routes: Vec::new(),
-    })
+    Ok(RouteChoice::new(premises, (route, plan, budget), "it is stated".to_owned()))
 }
 
 /// Bounds within which routes are planned.
@@ -270,17 +278,7 @@ impl Limits {
         let before: Vec<String> = before.collect();
         let has_room = "each machine has room for states and updates".to_owned();
         let reason = if before.is_empty() { has_room } else { before.join("; ") };
-        let settings = Settings { route: protocol(route), ..premises.settings };
-        Ok(RouteChoice {
-            route,
-            settings,
-            plan,
-            reason,
-            placement: None,
-            speeds: Speeds::default(),
-            memory_bytes: budget,
-            routes,
-        })
+        Ok(RouteChoice { routes, ..RouteChoice::new(premises, (route, plan, budget), reason) })
     }
 
     fn candidates(&self, premises: &Premises<'_>) -> Vec<Candidate> {
